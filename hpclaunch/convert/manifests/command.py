@@ -5,23 +5,20 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, shown
-from hpclaunch.convert.manifests import launchers, loops, shelltext, size
+from hpclaunch.convert.manifests import launchers, loops, shelltext, size, steps
 from hpclaunch.convert.manifests.launch import Launch, line_in, words_of
 from hpclaunch.convert.manifests.loops import Looped
 from hpclaunch.convert.manifests.shelltext import ShellText, Unit
+from hpclaunch.convert.manifests.steps import LOOK
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around import other_runs
 from hpclaunch.convert.mapping.around.preparations import Candidate, ask, prepares
 from hpclaunch.convert.mapping.around.working_folder import FOLDERS
-from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.words.texts import NOTHING, line
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import MPI, layers
 from hpclaunch.readback.shell.values import Unknown, Value, known
 from hpclaunch.values.conversion import Place
-
-# Commands in front of a launcher that only look, or wait for what hpclaunch waits for itself.
-_LOOK = that("says", "looks", "devices") | {"set", "cd", "ulimit"}
 
 # What a command ends with that goes on until it is killed: sleep infinity, tail -f /dev/null.
 _MOST_ITEMS = 1000
@@ -138,7 +135,7 @@ def folder_gone_to(workload: Workload, launch: Launch) -> str:
     if below and workload.starter.container.get("workingDir") is None:
         return shell.folder
     for unit, folder in zip(shell.units[: shell.launch], shell.folders, strict=False):
-        is_step = bool(unit.words) and known(unit.words[0]) not in _LOOK | FOLDERS
+        is_step = bool(unit.words) and known(unit.words[0]) not in LOOK | FOLDERS
         if is_step and folder != shell.folder and (below or folder or shell.folder in unit.text):
             return shell.folder
     return ""
@@ -257,7 +254,7 @@ def _around(
         draft.say(
             "replaced", [line_in(place, launch.unit.line)], f"| {shown(launch.unit.piped, 60)}", why=why
         )
-    steps: list[Unit] = []
+    on_nodes: list[Unit] = []
     gone = folder_gone_to(workload, launch)
     for number, unit in enumerate(shell.units):
         at = line_in(place, unit.line)
@@ -265,13 +262,14 @@ def _around(
         if before and unit.exports and not unit.words and all(name in carried for name, _ in unit.exports):
             continue
         if before and _sets_up_nodes(workload, launch, shell, unit, at, draft):
-            steps.append(unit)
+            on_nodes.append(unit)
         elif number != shell.launch:
             there = shell.folders[number]
-            _step(workload, unit, before, at, draft, there if there is None or gone else "")
+            made = steps.made_before(shell, number)
+            steps.put(workload, unit, before, at, draft, there if there is None or gone else "", made)
     run = _start(workload, launch, launch.unit, place)
     if run is not None:
-        beside = [each for each in shell.units if each not in (launch.unit, *steps)]
+        beside = [each for each in shell.units if each not in (launch.unit, *on_nodes)]
         others = [_start(workload, launch, each, place) for each in beside]
         todo = "where another is the job's run leave this one out, and convert again"
         other_runs.ask_which(run, [each for each in others if each is not None], draft, todo)
@@ -304,7 +302,7 @@ def _ask_for_run(launch: Launch, shell: ShellText, draft: Draft) -> None:
     others = [
         Candidate(layers(unit.words), line_in(place, unit.line))
         for unit in later
-        if (known(unit.words[0]) or "").rpartition("/")[2] not in _LOOK | that("ends", "files", "copies")
+        if (known(unit.words[0]) or "").rpartition("/")[2] not in LOOK | that("ends", "files", "copies")
     ]
     ask(Candidate(layers(launch.inner), launch.places[0]), others, draft)
 
@@ -323,11 +321,11 @@ def _around_the_loop(
             why = "ranks are started when all nodes are there"
             draft.say("replaced", [Place(at.file, at.line, end)], unit.text.strip(), why=why)
         else:
-            _step(workload, unit, at.line < run.line, at, draft)
+            steps.put(workload, unit, at.line < run.line, at, draft)
     for each in looped.reading.commands:
         if each.place == run or not each.loops or each.loops != looped.command.loops:
             continue
-        if each.program in _LOOK:
+        if each.program in LOOK:
             why = "it changes nothing for the ranks"
             draft.say("without effect", [each.place], each.written, why=why)
         else:
@@ -343,55 +341,3 @@ def _start(workload: Workload, launch: Launch, unit: Unit, place: Place) -> othe
         return None
     nodes, per_node, total = size.of_mpirun(workload, launch, layer)
     return other_runs.Start(unit.text.strip(), line_in(place, unit.line), nodes, per_node, total)
-
-
-def _are_of_rendezvous(unit: Unit) -> bool:
-    """Whether it does nothing but export what hpclaunch sets in each rank."""
-    names = {name for name, _ in unit.exports}
-    return bool(names) and not unit.words and names.issubset(rendezvous.COMPUTED)
-
-
-def _step(
-    workload: Workload, unit: Unit, before: bool, place: Place, draft: Draft, folder: str | None = ""
-) -> None:
-    """A command beside the launcher; `folder` is that which it is in, where the job's is another, and None
-    where nobody can tell it."""
-    program = (known(unit.words[0]) or "").rpartition("/")[2] if unit.words else ""
-    text = unit.text.strip().removesuffix(";").strip()
-    went = f"cd {shlex.quote(folder)} && " if folder else ""
-    if program in FOLDERS and before:
-        return  # the job's folder tells of it, or is asked for
-    if program == "sleep" and before and workload.is_apart:
-        why = "ranks are started when all nodes are there"
-        draft.say("replaced", [place], text, why=why)
-    elif workload.is_apart and ("rendezvous",) in draft.facts and _are_of_rendezvous(unit):
-        draft.say("replaced", [place], text, why=rendezvous.SETS_ALL)
-    elif unit.exports and not unit.words:
-        why = "its value is made in the pod, and a step of its own exports nothing to the ranks"
-        todo = "write it under env, or let the command begin with it"
-        draft.say("left", [place], text, why=why, todo=todo)
-    elif program in _LOOK:
-        draft.say("without effect", [place], text, why="it changes nothing for the ranks")
-    elif any(layer.program in MPI for layer in layers(unit.words)):
-        why = "it starts ranks of its own, on the nodes of its own options, and a job starts them once"
-        todo = "submit it as a job of its own, or let one script start both"
-        draft.say("left", [place], text, why=why, todo=todo)
-    elif workload.is_apart:
-        when = "before" if before else "after"
-        draft.say(
-            "left",
-            [place],
-            text,
-            why=f"it ran in the launcher's own pod {when} the ranks, and a job has no such pod",
-            todo=f"if ranks need it, add it to {'setup' if before else 'after'} (per: node, or per: job)",
-        )
-    elif folder is None:
-        todo = f"add it to {'setup' if before else 'after'}, with a cd to that folder in front"
-        draft.say("left", [place], text, why="the folder that it ran in is not told", todo=todo)
-    elif before:
-        why = "once on each node, before the ranks start, and the job ends where it fails"
-        draft.add("setup", {"run": went + text}, [place], text, why=why)
-    else:
-        draft.add(
-            "after", {"run": went + text}, [place], text, why="once on each node, when the ranks have ended"
-        )

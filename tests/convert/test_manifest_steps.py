@@ -1,0 +1,61 @@
+"""What a pod's shell does beside its launcher: a step of the job, or said."""
+
+import pytest
+from manifest_cases import converted, job
+
+_JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: a}
+spec:
+  template:
+    spec:
+      containers:
+      - name: c
+        image: reg/x:1
+        command: [bash, -c]
+        args:
+        - |
+TEXT
+          torchrun --nproc_per_node=8 OPTIONS/tmp/t.py
+        resources: {limits: {nvidia.com/gpu: 8}}
+"""
+
+
+def _converted(text: str, options: str = ""):
+    text = "\n".join(f"          {line}" for line in text.split("\n"))
+    return converted(_JOB.replace("TEXT", text).replace("OPTIONS", options))
+
+
+def _steps(draft) -> list[str]:
+    return [value["run"] for key, (value, _) in job(draft).items() if key.startswith("setup.")]
+
+
+@pytest.mark.parametrize(
+    "text", ["cat > /tmp/t.py <<EOF\nprint(1)\nEOF", "printf 'print(1)' > /tmp/t.py", "date >> /tmp/began"]
+)
+def test_what_writes_a_file_is_a_step(text: str) -> None:
+    assert _steps(_converted(text)) == [text]
+
+
+@pytest.mark.parametrize("text", ["echo a", "echo a > /dev/stderr", "date 2>&1", "cat /etc/motd"])
+def test_what_only_says_something_is_none(text: str) -> None:
+    assert _steps(_converted(text)) == []
+
+
+def test_a_step_has_a_value_of_the_text_that_it_uses() -> None:
+    assert _steps(_converted("OUT='/tmp/a b'\nmkdir -p \"$OUT\"")) == ["OUT='/tmp/a b'; mkdir -p \"$OUT\""]
+
+
+def test_a_value_that_the_job_has_is_not_set_again() -> None:
+    assert _steps(_converted("OUT=/tmp/a\nmkdir -p $OUT", "--out $OUT ")) == ["mkdir -p $OUT"]
+    assert _steps(_converted("export OUT=/tmp/a\nmkdir -p $OUT")) == ["mkdir -p $OUT"]
+
+
+@pytest.mark.parametrize("made", ["OUT=$(mktemp -d)", "read -r OUT < /etc/folder"])
+def test_a_step_that_uses_what_is_made_in_the_pod_is_said(made: str) -> None:
+    draft = _converted(f"{made}\nmkdir -p $OUT")
+    assert _steps(draft) == []
+    said = next(each for each in draft.findings if each.what == "mkdir -p $OUT")
+    assert (said.kind, "it uses OUT" in said.why) == ("left", True)
+    assert any(each.kind == "left" and each.what == made for each in draft.findings)
