@@ -59,7 +59,7 @@ def put_mounts(pod: Pod, sources: Sources, draft: Draft) -> set[str]:
     for mount in mounts.items() if mounts is not None else []:
         named, path = mount.get("name"), mount.get("mountPath")
         name = named.text() if named is not None else ""
-        target = path.text() if path is not None else ""
+        target = _absolute(path.text()) if path is not None else ""
         used.add(name)
         targets.add(target)
         volume = volumes.get(name)
@@ -77,6 +77,12 @@ def put_mounts(pod: Pod, sources: Sources, draft: Draft) -> set[str]:
     return targets
 
 
+def _absolute(target: str) -> str:
+    """As the kubelet mounts it (makeMounts in kubernetes/kubernetes, pkg/kubelet/kubelet_pods.go): a relative
+    path is one below /. A place that somebody fills in stays."""
+    return target if not target or target[0] in "/$<{" else f"/{target}"
+
+
 def _by_name(pod: Pod) -> dict[str, Field]:
     volumes = pod.spec.get("volumes")
     return {
@@ -91,7 +97,7 @@ def _beside(pod: Pod, targets: set[str], draft: Draft) -> None:
     volumes, mounts = pod.spec.get("volumes"), pod.container.get("volumeMounts")
     for mount in mounts.items() if mounts is not None else []:
         path = mount.get("mountPath")
-        target = path.text() if path is not None else ""
+        target = _absolute(path.text()) if path is not None else ""
         mount.take()
         if target in targets or target == _SHM:
             became = "the same mount of the ranks"
@@ -126,6 +132,10 @@ def _mount(volume: Field, mount: Field, target: str, sources: Sources, draft: Dr
         outer.take()
         why = "readOnly stands beside the claim, where the API does not know it: it had no effect"
         draft.say("defect", [outer.at], "volume.readOnly", why=why)
+    if found is not None and found.form[0] == "empty" and folder is not None:
+        why = f"{target} showed {folder.text()} of it, and a site's empty folder is mounted as a whole"
+        todo = "let the program look one folder deeper, or take a path of the host, or a claim"
+        draft.say("left", places, "subPath of an empty folder", why=why, todo=todo)
     if found is None:
         _unknown(volume, target, places, draft)
     elif not _is_given(found, target, places, draft):
@@ -161,11 +171,18 @@ def _place(
         draft.say(
             "left", places, "hostPath type DirectoryOrCreate", why=why, todo="make it on all nodes first"
         )
+    if kind == "config map":
+        _ask_for_script(found, target, places, draft)
+    if kind == "config map" and found.note not in ("", "items"):
+        # A key of a config map is a file, and so is what subPath shows of it.
+        said = f"{found.note} of {found.what}, one file, and a site's volume is a folder with all of them"
+        todo = "mount that at a folder, and let the command take the file from there"
+        question = f"what is mounted at {target}: {said}"
+        draft.ask(("mounts", draft.count("mounts")), question, places, what, todo)
+        return
     if kind == "config map" and found.note:
         why = "some of its keys, or under other names: the volume of a site has all keys by their names"
         draft.say("left", places, f"items of {found.what}", why=why)
-    if kind == "config map":
-        _ask_for_script(found, target, places, draft)
     own = sources.names.get(found.form)
     if own is not None:
         _add(

@@ -18,7 +18,8 @@ _FILES = ("File", "FileOrCreate", "Socket", "CharDevice", "BlockDevice")
 class Behind(Struct, frozen=True):
     """`form` is the kind, which one, and the folder in it; `name` how a site may call it; `says` the site's
     keys of the volume ({}: a path of the host, which needs no name). `more` are lines of other objects that
-    tell of it, `note` what the volume's own field says beside that: the type of a host's path."""
+    tell of it, `note` what the volume's own field says beside that: the type of a host's path, the one file
+    of a config map."""
 
     form: Form
     name: str
@@ -101,7 +102,7 @@ def _empty(field: Field, name: str, folder: str, claims: Claims) -> Behind:
 
 def _config_map(field: Field, name: str, folder: str, claims: Claims) -> Behind:
     found = _text(field, "name")
-    part = "items" if field.get("items") is not None or folder else ""
+    part = folder or ("items" if field.get("items") is not None else "")
     field.take()
     says = {"config_map": found}
     return Behind(

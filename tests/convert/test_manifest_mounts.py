@@ -1,0 +1,47 @@
+"""Where mounts of pods are, and what of a volume they show."""
+
+import pytest
+from manifest_cases import converted
+
+_MOUNTED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+  - {name: c, image: "reg/x:1", command: [/t], volumeMounts: [MOUNT]}
+  volumes:
+  - {name: v, VOLUME}
+"""
+_CLAIM = "persistentVolumeClaim: {claimName: corpus}"
+
+
+@pytest.mark.parametrize(
+    ("path", "volume", "mount"),
+    [
+        ("data/raw", _CLAIM, "corpus:/data/raw"),
+        ("/data", _CLAIM, "corpus:/data"),
+        ("dev/shm", "emptyDir: {}", ""),
+    ],
+)
+def test_a_relative_path_of_a_mount_is_one_below_the_root(path: str, volume: str, mount: str) -> None:
+    text = _MOUNTED.replace("MOUNT", f"{{name: v, mountPath: {path}}}").replace("VOLUME", volume)
+    fact = converted(text).facts.get(("mounts", 0))
+    assert (fact.value if fact is not None else "") == mount
+
+
+def test_one_file_of_a_config_map_is_asked_about() -> None:
+    mount = "{name: v, mountPath: /t, subPath: start.sh}"
+    text = _MOUNTED.replace("MOUNT", mount).replace("VOLUME", "configMap: {name: scripts}")
+    draft = converted(text)
+    fact = draft.facts[("mounts", 0)]
+    assert fact.is_open
+    assert any("may start several ranks" in each.why for each in draft.findings)
+    assert "start.sh of the config map scripts, one file" in fact.question
+
+
+def test_a_part_of_an_empty_folder_is_said() -> None:
+    mount = "{name: v, mountPath: /data, subPath: first}"
+    draft = converted(_MOUNTED.replace("MOUNT", mount).replace("VOLUME", "emptyDir: {}"))
+    assert draft.facts[("mounts", 0)].value == "v:/data"
+    assert any(each.what == "subPath of an empty folder" for each in draft.findings)
