@@ -66,3 +66,54 @@ def test_what_nobody_can_tell_of_it_is_asked(text: str, value: str) -> None:
 def test_other_variables_ask_nothing(text: str) -> None:
     value = "value: python3" if text.startswith("$") else _WHOLE
     assert job(_converted(text, value))["ranks_per_node"][0] == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "env", "ranks"),
+    [("${RUN:-4}", "value: '8'", 8), ("${PER_NODE:-4}", "value: x", 4), ("${RUN:-4}", "value: ''", 4)],
+)
+def test_a_default_in_a_launchers_line_counts_where_nothing_is_told(value: str, env: str, ranks: int) -> None:
+    draft = _converted(f"torchrun --nproc_per_node={value} train.py", env)
+    assert job(draft)["ranks_per_node"][0] == ranks
+    said = [each.became for each in draft.findings if each.kind == "assumed" and each.what == value]
+    assert said == (["4"] if "PER_NODE" in value else [])
+
+
+def test_a_default_is_no_answer_where_there_are_names_that_nobody_tells() -> None:
+    text = _JOB.replace("env:\n        - {name: RUN, VALUE}", "envFrom: [{configMapRef: {name: m}}]")
+    draft = converted(text.replace("TEXT", "          torchrun --nproc_per_node=${RUN:-4} train.py"))
+    assert draft.facts[("ranks_per_node",)].is_open
+
+
+_TORCH = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: a}
+spec:
+  PROCESSES
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: reg/x:1
+            command: [bash, -c]
+            args: ['COMMAND']
+            resources: {limits: {nvidia.com/gpu: 8}}
+"""
+_PET = "torchrun --nnodes $PET_NNODES --nproc-per-node $PET_NPROC_PER_NODE --node-rank $PET_NODE_RANK t.py"
+
+
+@pytest.mark.parametrize(("line", "ranks"), [('nprocPerNode: "4"', 4), ("", 8)])
+def test_what_the_operator_tells_a_torchrun_is_told(line: str, ranks: int) -> None:
+    found = job(converted(_TORCH.replace("PROCESSES", line).replace("COMMAND", _PET)))
+    assert (found["nodes"][0], found["ranks_per_node"][0]) == (2, ranks)
+    assert found["command"][0] == ["python", "-u", "t.py"]
+
+
+def test_a_program_that_reads_what_the_operator_tells_a_torchrun_is_asked_about() -> None:
+    text = _TORCH.replace("PROCESSES", "").replace("COMMAND", "python t.py --node $PET_NODE_RANK")
+    fact = converted(text).facts[("command",)]
+    assert "PET_NODE_RANK was the number of the pod: NODE_RANK here" in fact.question

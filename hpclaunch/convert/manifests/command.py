@@ -154,7 +154,10 @@ def in_one(command: object) -> str:
 def _made_by_each(launch: Launch, draft: Draft) -> None:
     """$(date) of a launcher's shell was one value for all ranks."""
     made = [
-        part for word in launch.inner for part in word if isinstance(part, Unknown) and part.kind == "output"
+        part
+        for word in launch.inner
+        for part in word
+        if isinstance(part, Unknown) and part.kind == "output" and not part.name.startswith("${")
     ]
     if launch.outer and made:
         why = "the launcher's shell made one value for all ranks; now each rank's shell makes its own"

@@ -24,6 +24,8 @@ from hpclaunch.values.conversion import Place
 
 _OPEN, _CLOSE = "\ue000", "\ue001"  # around a name whose value the manifest does not tell
 _ALL = 100_000
+ANY = "*"  # among variables: there are others, of which nobody tells even the names
+_DEFAULT = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?P<empty>:?)-(?P<value>[\w./,=-]*)\}")
 _PYTHON = re.compile(r"(?:^|[\s/;&'\"])python[\d.]*\s")
 _SCRIPT = re.compile(r"\.sh\b|(?:^|[;&]\s*)\./\w+(?!\.py)\b")
 _MOST_WORDS = 3000  # that are looked at for a launcher
@@ -101,6 +103,8 @@ class Launch(Struct, frozen=True):
 def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
     """The command of a container. `variables` are its own by their names, None for those whose value the
     manifest does not tell."""
+    if container.get("envFrom") is not None:
+        variables = {ANY: None, **variables}
     words = _words(container, variables)
     if len(words) > _MOST_WORDS:
         return Launch(tuple(words), (), tuple(word.value for word in words))
@@ -141,6 +145,15 @@ def words_of(unit: Unit, parsed: ShellText, variables: Mapping[str, str | None])
     return [_substituted(word, told) for word in shelltext.bare(unit.words)]
 
 
+def defaults(launch: Launch, told: Mapping[str, str | None]) -> list[tuple[str, str]]:
+    """Each ${NAME:-VALUE} of the launcher's line whose value is taken, as nothing tells the name's."""
+    parts = [part for word in (launch.unit.words if launch.unit is not None else ()) for part in word]
+    left = {part for word in launch.words for part in word.value}
+    found = [part for part in parts if isinstance(part, Unknown) and part not in left]
+    matches = [(part.name, _DEFAULT.fullmatch(part.name)) for part in dict.fromkeys(found)]
+    return [(name, each["value"]) for name, each in matches if each is not None and each["name"] not in told]
+
+
 def script_of(container: Field) -> tuple[str, Place] | None:
     """The text of `sh -c TEXT` as it stands, and its lines; None where the container runs something else."""
     script = _script(_words(container, {}))
@@ -167,10 +180,23 @@ def _substituted(word: Value, told: Mapping[str, str | None]) -> Value:
     """A word of the shell's with the variables that the container or the text itself sets."""
     parts: list[Part] = []
     for part in word:
-        text = told.get(part.name) if isinstance(part, Unknown) and part.kind == "variable" else None
+        text = _text_of(part, told) if isinstance(part, Unknown) else None
         whole = text is not None and isinstance(part, Unknown) and not (part.splits and _is_split(text))
         parts.append(text if whole and text is not None else part)
     return join(parts)
+
+
+def _text_of(part: Unknown, told: Mapping[str, str | None]) -> str | None:
+    """What a variable holds, or ${NAME:-VALUE} comes to."""
+    if part.kind == "variable":
+        return told.get(part.name)
+    default = _DEFAULT.fullmatch(part.name) if part.kind == "output" else None
+    if default is None:
+        return None
+    if default["name"] in told:
+        text = told[default["name"]]
+        return default["value"] if text == "" and default["empty"] else text
+    return None if ANY in told else default["value"]
 
 
 def _is_split(text: str) -> bool:

@@ -126,9 +126,8 @@ def read(text: str) -> ShellText | None:
             left.append(unit)
             folders.append(folder)
     # The text itself, to the last line end, where nothing was taken from it.
-    bare = text if len(left) == len(units) else ""
-    if left and not bare:
-        bare = _text(source, left[0].start, len(source)).strip()
+    rest = _text(source, left[0].start, len(source)).strip() if left else ""
+    bare = text if len(left) == len(units) else rest
     at = _launch_of(left)
     own = frozenset(name for name, _, _ in exported) - handed_on
     nested = () if at is not None else tuple(_nested(file.stmts))
@@ -367,6 +366,8 @@ def _parts(part: tree.Node, quoted: bool, source: bytes) -> Iterator[Part]:
         yield Unknown("variable", part.param.value, splits=not quoted)
     elif isinstance(part, tree.ArithmExp) and source:
         yield _number(_text(source, part.pos.offset, part.end.offset))
+    elif isinstance(part, tree.ParamExp) and source:
+        yield Unknown("output", _text(source, part.pos.offset, part.end.offset), splits=not quoted)
     else:
         yield Unknown("output", "$(...)", splits=not quoted)
 

@@ -9,29 +9,51 @@ from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.environment import Variable
-from hpclaunch.convert.manifests.launch import Launch
+from hpclaunch.convert.manifests.launch import Launch, defaults
 from hpclaunch.convert.manifests.workload import INDEX, Workload
 
+_USED = re.compile(r"\$\{?(\w+)")
 _OF_PODS = {
     "RANK": "the number of the pod, and here it is that of the rank: NODE_RANK is the node's",
     "WORLD_SIZE": "the number of pods, or of ranks as the operator counts, and here it is that of ranks",
 }
 
 
+# What else the training operator tells each pod, for a torchrun without options (its pkg/controller.v1/
+# pytorch/envvar.go): PET_NPROC_PER_NODE is nprocPerNode, or auto.
+_OF_TORCHRUN = {
+    "PET_NNODES": "the number of pods",
+    "PET_NPROC_PER_NODE": "the number of ranks in a pod: LOCAL_WORLD_SIZE here",
+    "PET_NODE_RANK": "the number of the pod: NODE_RANK here",
+    "PET_MASTER_ADDR": "the first pod's address: MASTER_ADDR here",
+    "PET_MASTER_PORT": "the first pod's port: MASTER_PORT here",
+}
+
+
 def texts(workload: Workload, first: Mapping[str, Variable]) -> dict[str, str | None]:
     """The variables of the container by their names, None where the manifest does not tell the value."""
-    return dict.fromkeys(workload.told) | {name: each.text for name, each in first.items()}
+    told: dict[str, str | None] = dict.fromkeys(workload.told)
+    if workload.torch:
+        slots, nodes = workload.slots, workload.nodes.value
+        told |= dict.fromkeys(_OF_TORCHRUN)
+        elastic = workload.root.get("spec", "elasticPolicy")
+        told["PET_NNODES"] = str(nodes) if nodes and elastic is None else None
+        told["PET_NPROC_PER_NODE"] = str(slots.value) if slots is not None and slots.value else "auto"
+    return told | {name: each.text for name, each in first.items()}
 
 
 def put(workload: Workload, launch: Launch, first: Mapping[str, Variable], draft: Draft) -> None:
     """Asks for the command where it has the value of a variable that ranks do not have as it was."""
+    for written, value in defaults(launch, texts(workload, first)):
+        why = "no line of the manifest sets it, and the image may"
+        draft.say("assumed", launch.places, written, became=value or "nothing", why=why)
     if workload.torch and launch.starts_a_script:
         _say_of_torchrun(launch, draft)
     if workload.torch:
         _say_port(workload, draft)
     fact = draft.facts.get(("command",))
     text = fact.value if fact is not None and isinstance(fact.value, str) else ""
-    used = set(re.findall(r"\$\{?(\w+)", text))
+    used = set(_USED.findall(text))
     ranks = draft.facts.get(("ranks_per_node",))
     said = {each.name: "known only in its pod" for each in first.values() if each.source == "other"}
     if INDEX in workload.told:
@@ -42,6 +64,11 @@ def put(workload: Workload, launch: Launch, first: Mapping[str, Variable], draft
             draft.say("left", workload.nodes.places, "completionMode: Indexed", why=why, todo=todo)
     elif workload.told and (ranks is None or ranks.value != 1):
         said |= _OF_PODS
+    if workload.torch and fact is not None and not fact.is_open and not launch.starts_a_script:
+        whole = text or " ".join(map(str, fact.value))
+        used = {*used, *(_OF_TORCHRUN.keys() & set(_USED.findall(whole)))}
+        said |= _OF_TORCHRUN
+        text = text or whole
     for name in sorted(used & said.keys() - _set_in(launch)):
         question = f"what each rank executes: {text}, where {name} was {said[name]}"
         draft.ask(("command",), question, launch.lines, name)
