@@ -59,3 +59,21 @@ def test_a_step_that_uses_what_is_made_in_the_pod_is_said(made: str) -> None:
     said = next(each for each in draft.findings if each.what == "mkdir -p $OUT")
     assert (said.kind, "it uses OUT" in said.why) == ("left", True)
     assert any(each.kind == "left" and each.what == made for each in draft.findings)
+
+
+def test_a_loop_has_its_own_variable() -> None:
+    text = "for i in 1 2; do echo $i > /tmp/$i; done"
+    assert _steps(_converted(text)) == [text]
+
+
+@pytest.mark.parametrize("end", [" || exit 1", " && echo good || echo bad", " || { echo bad; exit 3; }"])
+def test_what_is_said_of_the_runs_end_hides_no_launcher(end: str) -> None:
+    text = _JOB.replace("TEXT\n", "").replace("OPTIONS/tmp/t.py", f"t.py{end}")
+    found = job(converted(text))
+    assert (found["ranks_per_node"][0], found["command"][0]) == (8, ["python", "-u", "t.py"])
+
+
+@pytest.mark.parametrize("end", [" || true", " || ./other"])
+def test_what_goes_on_after_a_run_that_failed_is_asked_about(end: str) -> None:
+    text = _JOB.replace("TEXT\n", "").replace("OPTIONS/tmp/t.py", f"t.py{end}")
+    assert converted(text).facts[("ranks_per_node",)].is_open

@@ -239,9 +239,11 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
             later = _units(command.y, source)
             yield from map(_perhaps, later) if any(map(_asks, before)) else later
             return
-        if command.op == "||" and _goes(command.x) and _only_ends(command.y):
-            yield from _units(command.x, source)
-            return
+        if command.op == "||" and (said := _said(command.y)) is not None:
+            before = list(_units(command.x, source))
+            if any(map(_is_launch, before)) or (_goes(command.x) and said[-1:] == ["exit"]):
+                yield from before
+                return
         if command.op in ("|", "|&") and isinstance(command.x.cmd, tree.CallExpr):
             inner = next(_units(command.x, source))
             piped = _text(source, command.y.pos.offset, command.y.end.offset)
@@ -300,17 +302,15 @@ def _goes(statement: tree.Stmt) -> bool:
     return isinstance(statement.cmd, tree.CallExpr) and _program(statement) in ("cd", "pushd")
 
 
-def _only_ends(statement: tree.Stmt) -> bool:
-    """Whether it ends the text, and does no more than say so."""
-    command = statement.cmd
-    parts = command.stmts if isinstance(command, tree.Block) else (statement,)
+def _said(statement: tree.Stmt) -> list[str] | None:
+    """Its programs, where it does no more than say something, or end the text."""
+    parts = statement.cmd.stmts if isinstance(statement.cmd, tree.Block) else (statement,)
     programs = [_program(each) for each in parts]
-    return programs[-1:] == ["exit"] and {*programs} <= {"exit", "echo", "printf"}
+    return programs if {*programs} <= {"exit", "echo", "printf"} else None
 
 
 def _program(statement: tree.Stmt) -> str:
-    command = statement.cmd
-    words = command.args if isinstance(command, tree.CallExpr) else ()
+    words = statement.cmd.args if isinstance(statement.cmd, tree.CallExpr) else ()
     return known(_value(words[0])) or "" if words else ""
 
 

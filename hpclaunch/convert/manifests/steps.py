@@ -34,7 +34,8 @@ def made_before(shell: ShellText, number: int) -> dict[str, str | None]:
     made: dict[str, str | None] = {
         name: value for name, value, _ in shell.exported if name in shell.own and name not in of_run
     }
-    made |= dict.fromkeys(name for name, _, _ in shell.untold)
+    line = shell.units[number].line
+    made |= dict.fromkeys(name for name, _, at in shell.untold if at < line)
     for unit in shell.units[:number]:
         if unit.words and known(unit.words[0]) in _READS:
             words = [known(word) or "" for word in unit.words[1:]]
