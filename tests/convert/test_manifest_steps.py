@@ -71,6 +71,8 @@ def test_what_is_said_of_the_runs_end_hides_no_launcher(end: str) -> None:
     text = _JOB.replace("TEXT\n", "").replace("OPTIONS/tmp/t.py", f"t.py{end}")
     found = job(converted(text))
     assert (found["ranks_per_node"][0], found["command"][0]) == (8, ["python", "-u", "t.py"])
+    said = [each.what for each in converted(text).findings if each.kind == "without effect"]
+    assert ("echo bad" in said) == end.endswith("echo bad")
 
 
 @pytest.mark.parametrize("end", [" || true", " || ./other"])

@@ -228,6 +228,7 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
     """The statements of a && b && c one by one."""
     command = statement.cmd
     start, end = statement.pos.offset, statement.end.offset
+    text, line = _text(source, start, end), statement.pos.line - 1
     plain = not (statement.negated or statement.background)
     if isinstance(command, tree.TimeClause) and plain and command.stmt and not statement.redirs:
         yield from _units(command.stmt, source)
@@ -243,21 +244,12 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
             before = list(_units(command.x, source))
             if any(map(_is_launch, before)) or (_goes(command.x) and said[-1:] == ["exit"]):
                 yield from before
+                yield from () if said[-1:] == ["exit"] else _units(command.y, source)
                 return
         if command.op in ("|", "|&") and isinstance(command.x.cmd, tree.CallExpr):
             inner = next(_units(command.x, source))
             piped = _text(source, command.y.pos.offset, command.y.end.offset)
-            yield Unit(
-                _text(source, start, end),
-                start,
-                end,
-                statement.pos.line - 1,
-                inner.words,
-                (),
-                piped,
-                rest=inner.rest,
-                lines=inner.lines,
-            )
+            yield Unit(text, start, end, line, inner.words, (), piped, rest=inner.rest, lines=inner.lines)
             return
     words: tuple[Value, ...] = ()
     exports: tuple[tuple[str, Value], ...] = ()
@@ -282,10 +274,10 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
             exports, marks, by_export = (), (), False
     simple = bool(words) and not statement.redirs and not exports
     yield Unit(
-        _text(source, start, end),
+        text,
         start,
         end,
-        statement.pos.line - 1,
+        line,
         words,
         exports,
         simple=simple,
