@@ -263,3 +263,28 @@ def test_pods_without_gpus_have_none_that_stand_idle() -> None:
     found = converted(f"{head}  mpiReplicaSpecs:\n    Launcher: {launcher}\n    Worker: {worker}\n")
     said = next(each.why for each in found.findings if "stood idle" in each.why)
     assert said.endswith("ranks were on 2 of 4 pods, and the others stood idle")
+
+
+@pytest.mark.parametrize(
+    ("limits", "gpus", "said"),
+    [
+        ("nvidia.com/gpu: 2, nvidia.com/gpumem: 3000, nvidia.com/gpucores: 30", 2, "nvidia.com/gpumem: 3000"),
+        ("nvidia.com/gpumem: 3000, nvidia.com/gpu: 2", 2, "nvidia.com/gpumem: 3000"),
+        ("volcano.sh/vgpu-number: 2, volcano.sh/vgpu-memory: 3000", 2, "volcano.sh/vgpu-memory: 3000"),
+        ("aliyun.com/gpu-mem: 3", "asked", "aliyun.com/gpu-mem: 3"),
+        ("tencent.com/vcuda-core: 50", "asked", "tencent.com/vcuda-core: 50"),
+        ("cambricon.com/mlu: 2", 0, "cambricon.com/mlu: 2"),
+    ],
+)
+def test_a_part_of_a_gpu_is_no_number_of_gpus_and_no_hca(limits: str, gpus: object, said: str) -> None:
+    found = _job("[./t]", f"{{limits: {{{limits}}}}}")
+    assert _value(found, "gpus_per_node") == gpus
+    assert any(each.kind == "left" and each.what == said for each in found.findings)
+    assert "kubernetes.rdma" not in found.hints
+
+
+def test_a_fraction_of_a_gpu_that_an_annotation_asks_for_is_asked_about() -> None:
+    head = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {gpu-fraction: '0.5'}}\nspec: "
+    fact = converted(f"{head}{_container('[./t]', '{}')}\n").facts[("gpus_per_node",)]
+    assert fact.is_open
+    assert "gpu-fraction: 0.5" in fact.question

@@ -3,7 +3,7 @@
 from hpclaunch.convert.cores import CORES_OF_PODS, MEMORY_OF_PODS
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
-from hpclaunch.convert.manifests.size import is_gpu
+from hpclaunch.convert.manifests.size import is_gpu, is_share
 from hpclaunch.convert.manifests.workload import Pod, Workload
 
 # Fields of a securityContext that hpclaunch decides itself, or that a job has no place for.
@@ -19,8 +19,12 @@ _SET = {
     "readOnlyRootFilesystem": "a job's container is writable, unless it says container.writable: false",
     "procMount": "the runtime's own",
 }
-# Of device plugins: AWS's Neuron, Intel's Gaudi, Google's TPUs, Huawei's NPUs.
-_ACCELERATORS = ("aws.amazon.com/neuron", "habana.ai/", "google.com/tpu", "huawei.com/")
+# Of device plugins: AWS's Neuron, Intel's Gaudi, Google's TPUs, Huawei's NPUs, and those of Cambricon,
+# Enflame, Hygon, Kunlunxin and AMD's FPGAs.
+_ACCELERATORS = (
+    *("aws.amazon.com/neuron", "habana.ai/", "google.com/tpu", "cloud-tpus.google.com/", "huawei.com/"),
+    *("cambricon.com/", "enflame.com/", "hygon.com/", "kunlunxin.com/", "xilinx.com/", "amd.com/xilinx"),
+)
 _MISPLACED = ("runAsUser", "runAsGroup", "privileged", "capabilities")
 _OWNED = {
     "cpu": CORES_OF_PODS,
@@ -190,6 +194,10 @@ def _amounts(pod: Pod, is_first: bool, draft: Draft) -> None:
         why = "accelerators that are no GPUs: hpclaunch counts GPUs alone (kubernetes.gpu_resource)"
         todo = "the ranks need them: this job cannot be sent as it is"
         draft.say("left", [field.at], f"{name}: {field.peek()}", why=why, todo=todo)
+    for name in filter(is_share, list(devices)):
+        field = devices.pop(name)
+        why = "a part of what a GPU has: ranks of hpclaunch have GPUs as a whole, or slices of MIG (gpu_type)"
+        draft.say("left", [field.at], f"{name}: {field.peek()}", why=why)
     for name in [name for name, field in devices.items() if field.number() == 0]:
         draft.say("without effect", [devices.pop(name).at], f"{name}: 0", why="the pod has none of it")
     if devices:

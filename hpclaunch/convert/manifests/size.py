@@ -59,6 +59,10 @@ def _gpus(workload: Workload, variables: dict[str, Variable], draft: Draft) -> C
         is_worker = workload.root.get("spec", "runLauncherAsWorker")
         if is_worker is None or not is_worker.truth():
             _of_launcher(workload.starter.container, draft)
+    annotations = workload.ranks.template.get("metadata", "annotations")
+    for name, field in annotations.fields() if annotations is not None and found.value == 0 else ():
+        if name in _FRACTIONS:
+            found = Count(None, (field.at,), f"the annotation {name}: {field.peek()}, a part of a GPU,")
     astray = None if found.value or found.value is None else _astray(workload.ranks.spec)
     if astray is not None:
         what = f"{astray.path[-1]}: {astray.peek()} in {astray.name.removesuffix(f'.{astray.path[-1]}')}"
@@ -84,13 +88,28 @@ _OF_GPUS = ("nvidia.com", "amd.com", "gpu.intel.com")
 _NICS = re.compile(r"rdma|hca|sriov|nic|roce|infiniband|mlnx|mellanox|hostdev|(?<![a-z])ib|vf|cx\d|bf\d|imex")
 
 
+# Amounts of a GPU's memory and cores, beside or in place of GPUs: HAMi (nvidia.com/gpumem, gpucores), Volcano
+# (volcano.sh/vgpu-memory, vgpu-cores), Alibaba's gpushare (aliyun.com/gpu-mem), Koordinator
+# (koordinator.sh/gpu-core), Tencent's GPU manager (tencent.com/vcuda-core), Intel (gpu.intel.com/millicores).
+_SHARES = re.compile(r"(?:v?gpu|vcuda)[-_.]?(?:mem(?:ory)?|cores?)(?:[-_.].*)?|millicores|memory\.max|tiles")
+_WHOLE = ("gpu", "gpu.shared", "vgpu", "vgpu-number", "gpu-number", "gpu-count")
+# Of the scheduler of NVIDIA Run:ai: docs.nvidia.com/run-ai, "GPU fractions".
+_FRACTIONS = ("gpu-fraction", "gpu-memory")
+
+
 def is_gpu(resource: str) -> bool:
     """Whether a resource is GPUs, or slices of them."""
     vendor, slash, last = resource.rpartition("/")
-    if not slash:
+    if not slash or is_share(resource):
         return False
     is_named = vendor in _OF_GPUS and not _NICS.search(last.lower())
-    return is_named or resource == _FIRST or last in ("gpu", "gpu.shared") or last.startswith("mig-")
+    return is_named or resource == _FIRST or last in _WHOLE or last.startswith("mig-")
+
+
+def is_share(resource: str) -> bool:
+    """Whether a resource is an amount of what one GPU has."""
+    _, slash, last = resource.rpartition("/")
+    return bool(slash) and _SHARES.fullmatch(last) is not None
 
 
 def _astray(spec: Field) -> Field | None:
@@ -132,6 +151,10 @@ def _limits(container: Field, draft: Draft) -> tuple[Count, str]:
         why = "the API refuses a request for devices without the same limit"
         draft.say("defect", [field.at], field.name, why=why)
         return _device(name, field, draft)
+    amounts = [pair for group in (limits, requests) if group is not None for pair in group.fields()]
+    for name, field in amounts:
+        if is_share(name) and field.peek() != "0":
+            return Count(None, (field.at,), f"{name}: {field.peek()}, a part of a GPU, and no GPU,"), ""
     place = resources.place if resources is not None else container.at
     claims = resources.get("claims") if resources is not None else None
     if claims is not None and claims.items():
