@@ -341,3 +341,32 @@ def test_what_prepares_each_template_alike_is_one_step_of_all_nodes(command: str
         each for each in draft.findings if "init container" in each.what and each.places[0].line == 7
     )
     assert worker.kind == kind
+
+
+_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+  - {name: c, image: "reg/x:1", command: [sh, -c, TEXT], resources: {limits: {nvidia.com/gpu: 8}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks"),
+    [
+        ("'torchrun --nproc_per_node=$0 t.py $1', '4', '--lr=1'", 4),
+        ("""'torchrun "$@"', run, '--nproc_per_node=4', t.py, '--lr=1'""", 4),
+        ("'torchrun --nproc_per_node=$0 t.py $1', '4', '--name=a b'", None),
+    ],
+)
+def test_words_behind_a_shells_text_are_in_it(text: str, ranks: int | None) -> None:
+    facts = converted(_POD.replace("TEXT", text)).facts
+    assert facts[("ranks_per_node",)].value == ranks
+    assert facts[("command",)].value == (["python", "-u", "t.py", "--lr=1"] if ranks else None)
+
+
+def test_words_behind_a_text_without_a_launcher_stay_there() -> None:
+    facts = converted(_POD.replace("TEXT", "'python t.py $1', x, '--lr=1'")).facts
+    assert facts[("command",)].value == ["sh", "-c", "python t.py $1", "x", "--lr=1"]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hpclaunch.convert.manifests import folders, from_variables, loops, shelltext
 from hpclaunch.convert.manifests.environment import is_endless
@@ -24,6 +25,7 @@ from hpclaunch.values.conversion import Place
 
 _OPEN, _CLOSE = "\ue000", "\ue001"  # around a name whose value the manifest does not tell
 _ALL = 100_000
+_PLAIN_WORD = re.compile(r"[\w./:=,@%+-]+")
 ANY = "*"  # among variables: there are others, of which nobody tells even the names
 _DEFAULT = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?P<empty>:?)-(?P<value>[\w./,=-]*)\}")
 _PYTHON = re.compile(r"(?:^|[\s/;&'\"])python[\d.]*\s")
@@ -114,9 +116,11 @@ def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
     script = _script(words)
     if script is None:
         return Launch(tuple(words), (), tuple(word.value for word in words))
-    before, text, place = script
-    text, parsed = from_variables.read(text, variables)
-    if parsed is None:
+    before, text, place, behind = script
+    text, parsed = from_variables.read(_with_words(text, behind), variables)
+    if parsed is not None and parsed.launch is not None and not all(map(_PLAIN_WORD.fullmatch, behind)):
+        parsed = replace(parsed, launch=None, nested=(parsed.units[parsed.launch].words,))
+    if parsed is None or (behind and parsed.launch is None and not parsed.nested):
         return Launch(tuple(words), (), tuple(word.value for word in words))
     unit = parsed.units[parsed.launch] if parsed.launch is not None else None
     looped = loops.find(text, place, variables) if unit is None and parsed.nested else None
@@ -157,7 +161,7 @@ def defaults(launch: Launch, told: Mapping[str, str | None]) -> list[tuple[str, 
 def script_of(container: Field) -> tuple[str, Place] | None:
     """The text of `sh -c TEXT` as it stands, and its lines; None where the container runs something else."""
     script = _script(_words(container, {}))
-    return script[1:] if script is not None else None
+    return script[1:3] if script is not None and not script[3] else None
 
 
 def _words(container: Field, variables: Mapping[str, str | None]) -> list[Word]:
@@ -234,8 +238,18 @@ def line_in(place: Place, offset: int) -> Place:
     return Place(place.file, min(place.line + 1 + offset, place.last))
 
 
-def _script(words: Sequence[Word]) -> tuple[tuple[str, ...], str, Place] | None:
-    """The words before the text of `sh -c TEXT`, the text, and its lines."""
+def _with_words(text: str, given: Sequence[str]) -> str:
+    """The text with the words behind it in place of $0, $1 and "$@", where a shell takes each as it is."""
+    if not given or not all(map(_PLAIN_WORD.fullmatch, given)):
+        return text
+    every = " ".join(given[1:])
+    text = re.sub(r"\"\$[@*]\"|\"\$\{@\}\"|\$@|\$\*", lambda _: every, text)
+    named = dict(enumerate(given))
+    return re.sub(r"\$\{?(\d)\}?", lambda found: named.get(int(found[1]), ""), text)
+
+
+def _script(words: Sequence[Word]) -> tuple[tuple[str, ...], str, Place, tuple[str, ...]] | None:
+    """The words before the text of `sh -c TEXT`, the text, its lines, and the words behind it."""
     texts = [_as_a_shell_has_it(word.value) for word in words]
     if len(texts) < 3 or None in texts or (texts[0] or "").rpartition("/")[2] not in SHELLS:
         return None
@@ -244,10 +258,11 @@ def _script(words: Sequence[Word]) -> tuple[tuple[str, ...], str, Place] | None:
         if not text.startswith("-"):
             return None
         if not text.startswith("--") and "c" in text:
-            if index + 2 != len(texts):
-                return None  # $0 and $1 of the text
+            if index + 1 == len(texts):
+                return None
             before = tuple(each or "" for each in texts[: index + 1])
-            return before, texts[index + 1] or "", words[index + 1].place
+            given = tuple(each or "" for each in texts[index + 2 :])
+            return before, texts[index + 1] or "", words[index + 1].place, given
     return None
 
 
