@@ -117,3 +117,31 @@ def test_a_program_that_reads_what_the_operator_tells_a_torchrun_is_asked_about(
     text = _TORCH.replace("PROCESSES", "").replace("COMMAND", "python t.py --node $PET_NODE_RANK")
     fact = converted(text).facts[("command",)]
     assert "PET_NODE_RANK was the number of the pod: NODE_RANK here" in fact.question
+
+
+_TWO = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: a}
+spec:
+  pytorchReplicaSpecs:
+    Master: {template: {spec: {containers: [FIRST]}}}
+    Worker: {replicas: 2, template: {spec: {containers: [OTHER]}}}
+"""
+_EACH = """{name: pytorch, image: "reg/x:1", command: [sh, -c, "torchrun --nproc_per_node=NUMBER t.py"]ENV}"""
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "ranks"),
+    [
+        (("4", ""), ("4", ""), 4),
+        (("4", ""), ("8", ""), None),
+        (("$N", ", env: [{name: N, value: '8'}]"), ("$N", ", env: [{name: N, value: '4'}]"), None),
+        (("${N:-1}", ", env: [{name: N, value: '8'}]"), ("${N:-1}", ""), None),
+        (("${N:-1}", ", env: [{name: N, value: '1'}]"), ("${N:-1}", ""), 1),
+    ],
+)
+def test_pods_that_start_other_numbers_of_ranks_are_asked_about(first, other, ranks) -> None:
+    texts = [_EACH.replace("NUMBER", number).replace("ENV", env) for number, env in (first, other)]
+    draft = converted(_TWO.replace("FIRST", texts[0]).replace("OTHER", texts[1]))
+    assert draft.facts[("ranks_per_node",)].value == ranks

@@ -72,6 +72,22 @@ def of_pod(
     return found if alike else None
 
 
+def ask_for_ranks(workload: Workload, pod: Pod, beside: Config, draft: Draft, options: Options) -> None:
+    """Ask for the ranks on a node where another pod starts another number of them, or nobody can tell."""
+    own = replace(workload, starter=pod, ranks=pod, others=())
+    found = Draft(options.site)
+    variables = environment.variables(pod.container, beside, found)
+    size.put(own, read(pod.container, told.texts(own, variables)), variables, found, options)
+    key = ("ranks_per_node",)
+    mine, theirs = draft.facts.get(key), found.facts.get(key)
+    if mine is None or theirs is None or mine.is_open or mine.value == theirs.value:
+        return
+    number = theirs.value if theirs.value is not None else "a number that is not told"
+    question = f"ranks_per_node: the {pod.of} starts {number}, the {workload.ranks.of} {mine.value}"
+    draft.unsay(key)
+    draft.ask(key, question, [*theirs.places, *mine.places], f"the ranks of the {pod.of}")
+
+
 def _launchers(launch: Launch) -> list[object]:
     """What starts the program, with its options: torchrun's tell which world it is of."""
     return [(each.program, [(option.name, option.value) for option in each.options]) for each in launch.outer]

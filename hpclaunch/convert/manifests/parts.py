@@ -97,6 +97,7 @@ def compare(
         if _has_other_variables(workload.ranks, pod):
             _variables(workload, pod, own, beside, draft)
         has_command = theirs is not None and commands.put(workload, pod, theirs, draft)
+        commands.ask_for_ranks(workload, pod, beside, draft, options)
         _others(workload.ranks, pod, draft, has_command=has_command)
 
 
