@@ -157,3 +157,18 @@ def test_a_command_with_a_value_that_is_not_the_same_in_all_pods_is_asked(
     fact = draft.facts["command",]
     if not is_asked and "$PART" in command[-1]:
         assert "PART" in str(fact.value)
+
+
+_A100: dict[str, Any] = {"nodeSelector": {"gpu": "a100"}}
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "kind"), [(_A100, _A100, "replaced"), ({}, _A100, "left"), (_A100, {}, None)]
+)
+def test_nodes_that_a_second_template_asks_for_are_not_those_of_the_first(first, other, kind) -> None:
+    master, worker = _container("a:1", ["./a"], 8), _container("a:1", ["./a"], 8)
+    master["template"]["spec"] |= first
+    worker["template"]["spec"] |= other
+    draft = _manifest("PyTorchJob", {"Master": master, "Worker": worker})
+    found = [each.kind for each in draft.findings if each.what == "nodeSelector of the Worker"]
+    assert found == ([kind] if kind else [])

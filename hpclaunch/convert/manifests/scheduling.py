@@ -33,7 +33,7 @@ def put(workload: Workload, draft: Draft) -> None:
             _say_one_machine(workload, draft)
             _scheduler(pod, draft)
         else:
-            _elsewhere(pod, draft)
+            _elsewhere(pod, workload.ranks, draft)
 
 
 def keeps_apart(pods: Sequence[Pod]) -> tuple[Place, str] | None:
@@ -282,15 +282,28 @@ def _scheduler(pod: Pod, draft: Draft) -> None:
         )
 
 
-def _elsewhere(pod: Pod, draft: Draft) -> None:
+def _elsewhere(pod: Pod, first: Pod, draft: Draft) -> None:
     """Of the launcher, and of a second template."""
     for key in ("nodeName", "nodeSelector", "affinity", "tolerations", "schedulerName", "priorityClassName"):
         field = pod.spec.get(key)
         if field is None:
             continue
         field.take()
+        what = f"{key} of the {pod.of}"
         if pod.of == "launcher":
             why = "where launchers run is the site's (kubernetes.launcher: selector, tolerations)"
-        else:
+            draft.say("replaced", [field.place], what, why=why)
+        elif _which_nodes(key, field) == _which_nodes(key, first.spec.get(key)):
             why = "all nodes of a job are alike: those of the first template count"
-        draft.say("replaced", [field.place], f"{key} of the {pod.of}", why=why)
+            draft.say("replaced", [field.place], what, why=why)
+        else:
+            has = "has none" if first.spec.get(key) is None else "has another"
+            why = f"the {first.of} {has}, and all nodes of a job are alike: the {first.of} counts"
+            todo = "see which nodes are meant, and describe them in the site's node_types"
+            draft.say("left", [field.place], what, why=why, todo=todo)
+
+
+def _which_nodes(key: str, field: Field | None) -> object:
+    """For a comparison: of affinity what is about nodes, and not about other pods."""
+    part = field.get("nodeAffinity") if key == "affinity" and field is not None else field
+    return part.plain() if part is not None else None
