@@ -370,3 +370,20 @@ def test_words_behind_a_shells_text_are_in_it(text: str, ranks: int | None) -> N
 def test_words_behind_a_text_without_a_launcher_stay_there() -> None:
     facts = converted(_POD.replace("TEXT", "'python t.py $1', x, '--lr=1'")).facts
     assert facts[("command",)].value == ["sh", "-c", "python t.py $1", "x", "--lr=1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "nodes", "mpi"),
+    [
+        ("", 2, None),
+        ("--num_nodes 1 --num_gpus 4", 1, None),
+        ("--launcher openmpi", 2, "pmix"),
+        ("--launcher pdsh", 2, None),
+    ],
+)
+def test_deepspeed_of_an_mpijob_takes_the_first_nodes_and_needs_no_mpi(options, nodes, mpi) -> None:
+    draft = converted(_MPIJOB.replace("ARGS", f"deepspeed --hostfile /etc/mpi/hostfile {options} t.py"))
+    fact = draft.facts.get(("mpi",))
+    assert (draft.facts[("nodes",)].value, fact.value if fact is not None else None) == (nodes, mpi)
+    assert draft.facts[("rendezvous",)].value == "torch"
+    assert any("stood idle" in each.why for each in draft.findings) == (nodes == 1)

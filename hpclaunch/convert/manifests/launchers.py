@@ -15,6 +15,7 @@ from hpclaunch.convert.mapping.ranks import mpi, mpi_library, rendezvous, thread
 from hpclaunch.convert.mapping.ranks.launchers import REPLACED
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
+from hpclaunch.convert.programs.torch import needs_no_mpi
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
@@ -59,7 +60,7 @@ def put(
     if layer is not None:
         of_text = {name for name, _, _ in launch.shell.exported} if launch.shell is not None else set()
         exports = _mpi(workload, launch, layer, {**dict.fromkeys(of_text), **own, **first}, draft, trials)
-    elif workload.is_apart or workload.kind.startswith("MPIJob"):
+    elif (workload.is_apart or workload.kind.startswith("MPIJob")) and not needs_no_mpi(torch):
         _kind(workload, (workload.kind_place,), draft)
     if torch is not None:
         _torch(launch, torch, draft)

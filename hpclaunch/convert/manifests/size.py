@@ -219,6 +219,10 @@ def _by_torch(
         nodes = Count(
             told, lines_of(launch, option.written), f"{option.written}: this is the pod of one of them"
         )
+    elif told and nodes.value and told < nodes.value and option is not None and _takes_the_first(layer):
+        places = lines_of(launch, option.written)
+        _say_idle(told, nodes.value, places, f"{option.written} on {nodes.value} pods", draft)
+        nodes = Count(told, (*nodes.places, *places), option.written)
     elif told and nodes.value and told != nodes.value and option is not None:
         why = f"the object has {nodes.value} pods: these count"
         draft.say("defect", lines_of(launch, option.written), option.written, why=why)
@@ -248,6 +252,12 @@ def _by_torch(
     if option.name == "num_processes" and number and nodes.value:
         number = number // nodes.value if number % nodes.value == 0 else None
     return nodes, Count(number, places, option.written)
+
+
+def _takes_the_first(layer: Layer) -> bool:
+    """Whether it starts ranks on other nodes itself, and for fewer takes the first of its hostfile
+    (deepspeed/launcher/runner.py, --num_nodes)."""
+    return layer.program == "deepspeed"
 
 
 def of_mpirun(workload: Workload, launch: Launch, layer: Layer) -> tuple[int | None, int | None, int | None]:

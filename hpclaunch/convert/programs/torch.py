@@ -31,6 +31,7 @@ _DEEPSPEED = table(
         (0, "no_ssh_check save_pid"),
     )
 )
+_NO_MPI = ("pdsh", "slurm")
 _COMPOSER = table(
     (
         (1, "nproc_per_node=nproc,n world_size base_rank node_rank master_addr master_port stdout stderr"),
@@ -138,6 +139,13 @@ def passes_local_rank(layer: Layer) -> bool:
         by_launch = starter is None or (known(starter.value or ()) or "").lower() == "pdsh"
         return by_launch and layer.option("no_local_rank") is None
     return layer.program in ("torch.distributed.launch", "bind_launch") and layer.option("use_env") is None
+
+
+def needs_no_mpi(layer: Layer | None) -> bool:
+    """Whether it starts processes and tells them of each other itself: deepspeed has an MPI do both where its
+    --launcher names one (deepspeed/launcher/runner.py, and constants.py for the names)."""
+    option = layer.option("launcher") if layer is not None else None
+    return layer is not None and (option is None or (known(option.value or ()) or "").lower() in _NO_MPI)
 
 
 def starts_per_node(layer: Layer) -> Option | None:
