@@ -9,7 +9,7 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import ShellReading
 
-_NO_REGISTRY = ("/", "library:", "oras:", "shub:")
+_NO_REGISTRY = ("/", "./", "../", "library:", "oras:", "shub:")
 
 
 def are_steps(reading: ShellReading) -> bool:
@@ -37,4 +37,4 @@ def _image(draft: Draft) -> None:
     if fact is not None and (text.endswith(FILES) or text.startswith(_NO_REGISTRY)):
         draft.unsay(("image",))
         del draft.facts["image",]
-        draft.say("left", fact.places, f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)
+        draft.say("left", fact.places, f"the image {text.removeprefix('./')}", why=NOT_RUN, todo=MAKE_ONE)

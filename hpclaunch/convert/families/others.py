@@ -27,13 +27,15 @@ _TODO = "write a job file with what is told here: `hpclaunch schema job` has its
 
 
 def recognise(reading: ShellReading) -> Place | None:
-    """The line that makes it one of these, None for none."""
-    refusal = refusals.of(reading)
+    """The line that makes it one of these, None for none. A script that is submitted in another one is looked
+    at as if it had been given."""
+    refusal = refusals.of(unwrapped(reading))
     return refusal.place if refusal is not None else None
 
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Refuse it, and tell what could be told."""
+    whole, reading = reading, unwrapped(reading)
     refusal = refusals.of(reading)
     assert refusal is not None
     of_slurm = is_of_slurm(reading)
@@ -41,7 +43,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     steps = of_slurm and other_containers.are_steps(inside)
     found = allocation.put(reading, draft) if of_slurm and not steps else Allocation()
     if steps:
-        other_containers.put(reading, draft, options)
+        other_containers.put(whole, draft, options)  # which opens what is submitted by itself
     # What allocation has told is not said again.
     others = [each for each in reading.directives if not (of_slurm and each.system == "SBATCH")]
     other_schedulers.put(others, draft)

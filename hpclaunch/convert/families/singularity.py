@@ -37,6 +37,7 @@ def say_images(reading: ShellReading, draft: Draft) -> None:
     for command in reading.of("singularity", "apptainer", "mpirun", "srun")[:_MOST]:
         layer = next((each for each in layers(command.words) if each.program in PROGRAMS), None)
         text = path(layer.words[0]) if layer is not None and layer.words else None
+        text = text.removeprefix("docker://") if text is not None else None
         if text is not None and not any(text in each for each in told):
             told.add(text)
             draft.say("left", (command.place,), f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)
@@ -54,7 +55,7 @@ def _container(reading: ShellReading, command: Command, layer: Layer, draft: Dra
     if text is None:
         return
     places = reading.origin(command, known(layer.words[0]) or shown(layer.words[0]))
-    if text.endswith(FILES) or text.startswith("/"):
+    if text.endswith(FILES) or "://" not in text:  # a file, or the folder of a sandbox
         draft.say("left", places, f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)
     else:
         draft.put(("image",), reference(text), places, text)

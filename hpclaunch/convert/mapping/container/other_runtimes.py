@@ -29,6 +29,11 @@ _WITHOUT_HOME = frozenset(("no-home", "contain", "containall", "compat", "home")
 _WRITABLE = frozenset(("writable", "writable-tmpfs"))
 _OTHER_FOLDER = ("pwd", "contain", "containall")
 _TOLD = frozenset(("bind", "mount", "volume", "pwd", "workdir", "image", "env")) | _CLEANED | _WITHOUT_HOME
+# --home SRC[:DEST] (apptainer(1)).
+_HOME = (
+    "it mounts that folder as the home, at the path behind its colon or at its own, and HOME is that there",
+    "write it under mounts, and HOME in env, where the ranks need it",
+)
 # Options that do what Enroot's hooks and Pyxis do by themselves, and why.
 _REPLACED = {
     **dict.fromkeys(("nv", "nvccli", "rocm"), "Enroot's hook lets the GPUs of the job in"),
@@ -75,6 +80,8 @@ def say(layer: Layer, command: Command, draft: Draft) -> None:
             ask_options(layer, option, command, draft)
         elif option.name in _REPLACED:
             draft.say("replaced", (command.place,), what, why=_REPLACED[option.name])
+        elif option.name == "home" and layer.program.startswith("singularity"):
+            draft.say("left", (command.place,), what, why=_HOME[0], todo=_HOME[1])
         elif option.name not in _TOLD | _WRITABLE:
             why = f"an option of {layer.program} that Pyxis has no counterpart of"
             todo = "see whether the program counts on it"
@@ -151,7 +158,8 @@ def _image(reading: ShellReading, command: Command, layer: Layer) -> Asked:
     if layer.words:
         text = known(layer.words[0])
         lines = (reading.origin(command, text) if text else ()) or (command.place,)
-        return Asked("container-image", _bare(layer.words[0]), layer.program, lines, "enroot")
+        image = _file(layer.words[0]) if layer.program.startswith("singularity") else layer.words[0]
+        return Asked("container-image", _bare(image), layer.program, lines, "enroot")
     if option is not None and option.value:
         lines = _lines(reading, command, option)
         return Asked("container-image", _bare(option.value), option.written, lines, "enroot")
@@ -174,6 +182,13 @@ def _of_sbatch(reading: ShellReading, names: Collection[str]) -> Iterator[tuple[
 def is_told(written: str) -> bool:
     """Whether what `shifter` starts has this option of sbatch as one of its own."""
     return re.match(r"--(?:image|volume)(?=[= ]|$)", written) is not None
+
+
+def _file(image: Value) -> Value:
+    """An image of Singularity's: without an address (docker://...) it is a file or a folder, also one whose
+    name looks like a reference (apptainer(1), "Supported container formats")."""
+    text = known(image)
+    return (f"./{text}",) if text and re.match(r"(?!\w+://)[\w.]", text) and text[:2] != "./" else image
 
 
 def _bare(image: Value) -> Value:

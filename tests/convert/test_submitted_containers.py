@@ -1,0 +1,53 @@
+"""Containers of Singularity: in scripts that are submitted in other ones too, and of images of all kinds."""
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=4 -t 60\n"
+_RUN = "srun apptainer exec --nv -B /data train.sif ./t\n"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f"#!/bin/bash\nsbatch <<EOF\n{_HEAD}{_RUN}EOF\n",
+        f"#!/bin/bash\nsbatch -N 2 --gpus-per-node=4 -t 60 --wrap '{_RUN}'\n",
+        f"#!/bin/bash\ncat > job.sh <<EOF\n{_HEAD}{_RUN}EOF\nsbatch job.sh\n",
+        f"{_HEAD}{_RUN}",
+    ],
+)
+def test_a_script_in_another_one_is_refused_where_it_would_be_by_itself(script: str) -> None:
+    found = convert(classified({"go.sh": script}), Options({}))
+    assert not found.job
+    assert found.refused.startswith("containers of Singularity")
+    told = {each.key: each.became for each in found.findings if each.kind == "carried"}
+    assert (told["nodes"], told["gpus_per_node"]) == ("nodes: 2", "gpus_per_node: 4")
+    assert told["mounts.0"] == "mounts.0: /data:/data"
+    assert any(each.what == "the image train.sif" for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("image", "told"),
+    [
+        ("train.sif", ["the image train.sif"]),
+        ("train.box", ["the image train.box"]),
+        ("box/", ["the image box/"]),
+        ("docker://lab/train:1", ["image: lab/train:1"]),
+    ],
+)
+@pytest.mark.parametrize("starter", ["srun", "mpirun -np 8"])
+def test_an_image_without_an_address_is_a_file(image: str, told: list[str], starter: str) -> None:
+    run = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4\n{starter} singularity exec {image} ./t\n"
+    found = convert(classified({"go.sh": run}), Options({})).findings
+    assert [each.became or each.what for each in found if "image" in f"{each.key} {each.what}"] == told
+
+
+def test_another_home_is_told() -> None:
+    run = "#!/bin/bash\n#SBATCH -N 2\nsrun singularity exec --home /work/me:/home/me train.sif ./t\n"
+    (home,) = (
+        each for each in convert(classified({"go.sh": run}), Options({})).findings if "--home" in each.what
+    )
+    assert (home.kind, home.todo.split(",")[0]) == ("left", "write it under mounts")
