@@ -1,7 +1,7 @@
 """The srun that is the job's own command -> sizes, MPI, container, binding, environment and command."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from posixpath import join, normpath
 
@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond, steps, surroundings, sweeps, trials
 from hpclaunch.convert.mapping.bind import binding, of_mpirun, rank_script
-from hpclaunch.convert.mapping.container import enroot, images, joined, mounts
+from hpclaunch.convert.mapping.container import enroot, images, in_texts, joined, mounts
 from hpclaunch.convert.mapping.container import options as container_options
 from hpclaunch.convert.mapping.environment import exported, handed_on, set_again
 from hpclaunch.convert.mapping.environment.owners import owner
@@ -89,7 +89,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     per_node = run_sizes.put(reading, run, launch.found, launch.launcher, draft)
     run_sizes.put_gpus(reading, run, launch.found, draft)
     _put_options(launch, draft)
-    _put_image(launch, files.get("mounts", ()), draft)
+    _put_image(launch, files, draft)
     binding.of_srun((*_of_variables(reading), *run.asked), per_node, draft, options)
     tables, lines = files.get("binding", ()), run_command.lines_of(reading, run)
     inner = binding.of_layers(run.inner, binding.Ranks(lines, per_node, tables), draft, options)
@@ -162,14 +162,16 @@ def _put_options(launch: Launch, draft: Draft) -> None:
     gpu_binding.put(asked, of_batch(reading) if launch.by is None else (), draft)
 
 
-def _put_image(launch: Launch, lists: Sequence[Source], draft: Draft) -> None:
-    """The image and its container. `lists` are files of mounts."""
+def _put_image(launch: Launch, files: Mapping[str, Sequence[Source]], draft: Draft) -> None:
+    """The image and its container."""
     reading, run = launch.reading, launch.run
     if not launch.image:
         _image_of_batch(reading, draft)
+        in_texts.say(reading, run, files.get("rank script", ()), draft)
         return
     images.put_image(reading, run, launch.steps, reading.commands, draft)
-    _put_options_of(reading, run, lists, draft, joined.by(reading, run, launch.steps))
+    its = joined.by(reading, run, launch.steps)
+    _put_options_of(reading, run, files.get("mounts", ()), draft, its)
 
 
 def put_container(reading: ShellReading, step: Step, draft: Draft) -> None:

@@ -1,0 +1,57 @@
+"""Containers that a text of the ranks starts: srun bash -c 'singularity exec IMAGE COMMAND', and a script
+that each rank executes."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.bind import rank_script
+from hpclaunch.convert.mapping.container import other_runtimes
+from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.names import CONTAINERS, any_of
+from hpclaunch.convert.reading import Command, ShellReading, Source
+from hpclaunch.convert.shell import walk
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.values import shown
+from hpclaunch.values.errors import InputError
+
+_PROGRAMS = (*other_runtimes.PROGRAMS, "docker run", "docker exec", "enroot start")
+_MAY = re.compile(rf"\b{any_of(CONTAINERS, ('enroot', 'shifter', 'sarus'))}\b")
+_WHY = (
+    "what each rank executes starts the container: the job has no image, and what is said of mounts and "
+    "variables for the container is in that text alone"
+)
+_TODO = (
+    "that program has to be on the nodes; where the container is to be the job's write image, mounts and "
+    "env, and the command without it"
+)
+
+
+def say(reading: ShellReading, run: Step, scripts: Sequence[Source], draft: Draft) -> None:
+    """Say the first container that the run's own text, or a script of the ranks, starts."""
+    for command, layer in _started(reading, run, scripts):
+        options = [each.written for each in layer.options if each.value is not None]
+        what = " ".join([layer.program, *options, *map(shown, layer.words[:1])])
+        draft.say("left", (command.place,), what, why=_WHY, todo=_TODO)
+        return
+
+
+def _started(reading: ShellReading, run: Step, scripts: Sequence[Source]) -> Iterator[tuple[Command, Layer]]:
+    commands = list(walk.inner(run.command, run.words))
+    for source in rank_script.texts(run, scripts, reading.commands):
+        commands += _commands(source)
+    for command in commands:
+        for layer in layers(command.words):
+            if layer.program in _PROGRAMS:
+                yield command, layer
+
+
+def _commands(source: Source) -> Sequence[Command]:
+    """Those of a script; nothing where it starts no container, or is none."""
+    if not _MAY.search(source.text):
+        return ()
+    try:
+        return walk.read((source,), {}, source.name).commands
+    except (ScriptError, InputError):
+        return ()
