@@ -12,6 +12,7 @@ from hpclaunch.convert.mapping.slurm import (
     ended,
     hints,
     kept_output,
+    over_ssh,
     run_sizes,
     several,
     sizes,
@@ -39,7 +40,8 @@ def recognise(reading: ShellReading) -> Place | None:
             return command.place
         if of_gpus is None and not programs.isdisjoint(PER_GPU) and not command.within:
             of_gpus = command.place
-    return next((each.place for each in reading.directives if each.system == "SBATCH"), of_gpus)
+    by_ssh = None if of_gpus is not None else over_ssh.recognise(reading)
+    return next((each.place for each in reading.directives if each.system == "SBATCH"), of_gpus or by_ssh)
 
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
@@ -62,6 +64,10 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         if run is not None:
             reading, steps = opened, its_steps
             kept_output.say(run.command, draft)
+    whole = reading
+    if run is None and over_ssh.recognise(reading) is not None:
+        reading = over_ssh.opened(reading)
+        run, by = _run(reading, steps, found)
     run = run or alone.only(reading, found, draft)
     if run is None:
         _nothing(reading, found, draft)
@@ -70,6 +76,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         _on_first_node(run, found, draft)
     like = by_mpirun.like(reading, found, run, by) if by is not None else []
     srun_run.put(srun_run.Launch(reading, run, [*steps, *like], found, by), draft, options)
+    over_ssh.say(whole, run.command, draft)
     at_once.ask(reading, run, steps, draft)
     if alone.is_one(run, by):
         alone.ask_text(reading, run, found, draft)

@@ -1,0 +1,66 @@
+"""Launchers for GPUs that a script starts on its hosts by ssh or pdsh."""
+
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_LAUNCH = "torchrun --nnodes={} --node_rank=$i --nproc_per_node=4 --master_addr=a t.py --lr 1"
+_IN_FILE = (
+    "cat > /tmp/go.sh <<EOF\nsource /opt/env.sh\ntorchrun --nnodes=2 --nproc_per_node=4 "
+    "--node_rank=\\$R --master_addr=a t.py --lr 1\nEOF\npdsh -w a,b bash /tmp/go.sh"
+)
+
+
+def _converted(lines: str) -> Conversion:
+    return convert(classified({"go.sh": f"#!/bin/bash\n{lines}\n"}), Options({}))
+
+
+def _job(lines: str) -> dict[str, Any]:
+    return loaded(_converted(lines).job)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"i=0\nfor h in a b; do\nssh $h {_LAUNCH.format(2)} &\n((i=i+1))\ndone\nwait",
+        f'h=(a b)\nfor ((i=0;i<${{#h[@]}};i++)); do\nssh me@${{h[i]}} "{_LAUNCH.format("${#h[@]}")}" &\ndone',
+        f"on() {{ local i=$2; ssh $1 '{_LAUNCH.format(2).replace('$i', '0')}'; }}\non a 0 &\non b 1 &\nwait",
+        _IN_FILE,
+    ],
+)
+def test_a_launcher_on_each_host_is_one_run(lines: str) -> None:
+    job = _job(lines)
+    assert (job["nodes"], job["ranks_per_node"], job["rendezvous"]) == ("2", "4", "torch")
+    assert job["gpus_per_node"] == ASK
+    assert str(job["command"]).replace("'", "").replace(",", "").strip("[]") == "python -u t.py --lr 1"
+
+
+def test_variables_and_folder_in_front_are_the_ranks() -> None:
+    job = _job(
+        'for h in a b; do ssh $h "cd /w; A=1 torchrun --nnodes 2 --nproc_per_node 4 t.py" & done; wait'
+    )
+    assert (job["workdir"], job["env"]["A"]) == ("/w", "1")
+
+
+def test_hosts_of_another_number_than_the_launcher_says_are_told() -> None:
+    found = _converted("for h in a b c; do ssh $h torchrun --nproc_per_node 4 t.py; done").findings
+    assert any(
+        each.what == "a loop over a b c" and each.why.endswith("starts there says 1") for each in found
+    )
+
+
+def test_what_a_text_sources_is_told() -> None:
+    assert any(
+        each.what == "source /opt/env.sh" and each.kind == "left" for each in _converted(_IN_FILE).findings
+    )
+
+
+def test_what_is_no_launcher_is_not_said_to_be_nothing() -> None:
+    found = _converted('for h in a b; do ssh $h "python t.py --host $h"; done')
+    assert found.refused == "go.sh:2: what ssh starts on other hosts is no launcher known here"
