@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import arrays, preparations
-from hpclaunch.convert.mapping.docker import beside, config_env, container, launch, nodes, sizes
+from hpclaunch.convert.mapping.docker import beside, config_env, container, handed_over, launch, nodes, sizes
 from hpclaunch.convert.mapping.docker.steps import Started, one_by_one, started
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import allocation
@@ -118,6 +118,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     beside.put(reading, steps, main, home, draft)
     others = (each for each in steps if each is not main and each.roles == {"run"})
     preparations.ask(_candidate(main), map(_candidate, others), draft)
+    handed_over.ask(steps, main, draft)
     for each in reading.sourced:
         if each.file:
             became = "its values are in the commands that use them"

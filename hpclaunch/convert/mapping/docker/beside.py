@@ -327,6 +327,7 @@ _ROLES: dict[Role, Callable[[Started, Started, bool, _Beside], None]] = {
     "run": _run,
     "folders": _folders,
     "host": _host,
+    "handed over": _host,  # handed_over.py says it
 }
 
 

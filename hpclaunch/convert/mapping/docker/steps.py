@@ -23,7 +23,7 @@ from hpclaunch.readback.shell.values import Value, known, program_of, shown
 
 Role = Literal[
     "pull", "clean up", "look", "login", "image", "keys", "parameters", "entry", "hosts", "run folder",
-    "caches", "compliance", "shinit", "sleeper", "wait", "test", "folders", "run", "host",
+    "caches", "compliance", "shinit", "sleeper", "wait", "test", "folders", "run", "host", "handed over",
 ]  # fmt: skip
 # What is not a place of its own, but stands before a command.
 _BESIDE = frozenset(("", "sudo", *IN_FRONT, *BINDERS))
@@ -61,6 +61,10 @@ _LOOKS = that("says", "shell", "looks", "words", "texts", "edits", "devices", "s
 _FOLDERS = that("caches", "copies", "files", "archives")
 _BARE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
 _TESTS = re.compile(r"import (torch|tensorflow|mxnet|horovod)\b(?!.*(train|main))")
+
+
+# A container that is started in a text.
+STARTS_IN_TEXT = re.compile(r"\b(?:(?:nvidia-)?docker|podman(?:-hpc)?)\s+run\s")
 
 
 class Started(Struct, frozen=True, dict=True):
@@ -127,6 +131,8 @@ class Started(Struct, frozen=True, dict=True):
         if docker is not None and docker.program.partition(" ")[2] in _OF_DOCKER:
             return _OF_DOCKER[docker.program.partition(" ")[2]]
         text = self.text
+        if docker is None and not self.layers[-1].program and STARTS_IN_TEXT.search(text):
+            return "look" if program_of(self.words) in _LOOKS else "handed over"
         files = " ".join([shown(each.path) for each in self.command.writes])
         if _MAY_TELL.search(f"{text}\n{files}".casefold()):
             for role, pattern in _IN_TEXT:
