@@ -12,6 +12,7 @@ from hpclaunch.convert.mapping.slurm import (
     ended,
     hints,
     kept_output,
+    not_given,
     over_ssh,
     run_sizes,
     several,
@@ -21,10 +22,8 @@ from hpclaunch.convert.mapping.slurm import (
 )
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Place
 
 _STARTS = frozenset(("srun", "sbatch", "salloc", *MPI))
@@ -130,17 +129,10 @@ def _on_first_node(run: sruns.Step, found: Allocation, draft: Draft) -> None:
 
 
 def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
-    for command in reversed(reading.commands):
-        if command.program in ("sbatch", "salloc") and command.place not in reading.followed:
-            _, rest = srun.read(command.words)
-            name = shown(rest[0]) if rest else "a script"
-            question = f"what each rank executes: {name} is not among the files"
-            todo = f"convert again with {name}"
-            draft.ask(("command",), question, (command.place,), command.written or name, todo=todo)
-            if ("nodes",) not in draft.facts:
-                question = f"how many nodes: {name} may say it, which is not among the files"
-                draft.ask(("nodes",), question, (command.place,), command.written or name, todo=todo)
-            return
+    command = not_given.submitted(reading)
+    if command is not None:
+        not_given.put(reading, command, found, draft)
+        return
     place = recognise(reading) or Place(reading.script)
     by_variable = beyond.started_by_variable(reading)
     unread = alone.naming_starter(reading)

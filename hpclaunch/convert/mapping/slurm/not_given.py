@@ -1,0 +1,56 @@
+"""A script that sbatch is given by name, and that is not among the files: what is asked of it, and the
+variables that it gets."""
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.environment import exported
+from hpclaunch.convert.mapping.slurm import export, run_sizes
+from hpclaunch.convert.mapping.slurm.asked import of_batch
+from hpclaunch.convert.mapping.slurm.sizes import Allocation
+from hpclaunch.convert.programs import srun
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import shown
+
+
+def submitted(reading: ShellReading) -> Command | None:
+    """The last command that submits one."""
+    found = (each for each in reversed(reading.of("sbatch", "salloc")) if each.place not in reading.followed)
+    return next(found, None)
+
+
+def put(reading: ShellReading, command: Command, found: Allocation, draft: Draft) -> None:
+    """Ask for what it may say, beside what the command tells, and put the variables that this hands on."""
+    rest = srun.read(command.words)[1]
+    name = shown(rest[0]) if rest else "a script"
+    what = command.written or name
+    todo = f"convert again with {name}"
+    draft.ask(
+        ("command",),
+        f"what each rank executes: {name} is not among the files",
+        (command.place,),
+        what,
+        todo=todo,
+    )
+    may = f"{name} may say it, which is not among the files"
+    if ("gpus_per_node",) not in draft.facts:
+        run_sizes.no_gpus(reading, found, (command.place,), draft)
+    for key, asked in (
+        ("nodes", "how many nodes"),
+        ("ranks_per_node", "how many ranks on each node"),
+        ("mpi", "pmix, pmi2 or none"),
+    ):
+        if (key,) not in draft.facts:
+            draft.ask((key,), f"{asked}: {may}", (command.place,), what, todo=todo)
+    ranks = exported.Ranks(
+        export.of(command, None, of_batch(reading)),
+        options=(),
+        slurm=found.numbers,
+        read_inside=(),
+        trial="",
+        swept=(),
+        stand_ins={},
+        gpus=draft.number("gpus_per_node"),
+        container=False,
+    )
+    for each, value in exported.put(reading, command, ranks, draft):
+        why = f"its value is {shown(value)}, which is made where the script runs"
+        draft.say("left", (command.place,), each, why=why, todo=f"write env.{each}, if the ranks need it")
