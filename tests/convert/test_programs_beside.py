@@ -30,3 +30,20 @@ def test_what_tells_of_the_machine_has_no_effect() -> None:
     found = convert(classified({"job.sub": f"{_HEAD}nproc\ndu -sh .\nsrun python train.py\n"}), Options({}))
     (told,) = [each for each in found.findings if each.kind == "without effect"]
     assert "nproc; du -sh ." in told.what
+
+
+_ENDS_IN_TEXT = "bash -c 'pkill -9 -f torchrun || true && fuser -k 29500/tcp || true'"
+
+
+@pytest.mark.parametrize("ends", ["pkill -9 torchrun", _ENDS_IN_TEXT, 'sh -c "sleep 1; killall python"'])
+def test_what_ends_other_processes_is_never_the_run(ends: str) -> None:
+    lines = f"srun -N2 -n8 {ends}\nsrun bash -c 'source env.sh; $START'\nexport START\n"
+    found = convert(classified({"job.sub": f"{_HEAD}{lines}"}), Options({}))
+    command = next(each for each in found.findings if each.key == "command")
+    assert command.places[0].line == 4
+
+
+def test_a_text_that_ends_others_and_starts_something_may_be_the_run() -> None:
+    line = "srun bash -c 'pkill -9 python; ./solve'\n"
+    found = convert(classified({"job.sub": f"{_HEAD}srun hostname\n{line}"}), Options({}))
+    assert "./solve" in found.job.partition("setup:")[0]

@@ -53,7 +53,7 @@ _BY_WHAT_THEY_DO: Mapping[Does, str] = {
     "fetches": "wget curl git scp sbcast aws gsutil gcloud azcopy az s3cmd hf huggingface-cli",
     "builds": "pip pip3 uv make cmake gcc g++ ninja apt apt-get yum dnf",
     # They end a job, or processes.
-    "ends": "scancel kill pkill skill",
+    "ends": "scancel kill pkill killall skill fuser",
     # They run a script that is a file.
     "scripts": f"python python3 {' '.join(sorted(SHELLS))}",
 }

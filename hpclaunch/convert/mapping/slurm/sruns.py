@@ -13,14 +13,17 @@ from hpclaunch.convert.mapping.slurm.asked import Asked, of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.programs import srun
-from hpclaunch.convert.programs.beside import PREPARES
+from hpclaunch.convert.programs.beside import PREPARES, that
 from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.readback.shell.values import Value, base_name, program_of, shown
 
 # What is never the job: besides programs that prepare, what only makes their containers and environments.
 _BESIDE = PREPARES | {"enroot", "numactl", "conda", "pip"}
+_ENDS = that("ends")
 _OF_NO_CONDITION = 3
 _COPIES = re.compile(r"copy[-_]\w+\.sh")
 _ENROOT_EXEC = re.compile(r"(?:\S*/)?enroot\s+exec\b")  # a command in a container made before
@@ -185,6 +188,8 @@ def _weight(step: Step, *, by_loops: bool = True) -> int:
     """How much a step looks like the job's own command; below 0 for what never is."""
     program = program_of(step.words)
     text = step.text
+    if _ends_others(step, program):
+        return -1
     if step.command.within == "output" or step.command.signals or prepares(step):
         return -1
     if (_CLEANS.search(text) and not _CONTAINS.search(text)) or _WATCHES.match(text):
@@ -193,6 +198,16 @@ def _weight(step: Step, *, by_loops: bool = True) -> int:
     is_beside = prepares_or_tests and not _ENROOT_EXEC.match(text)
     alone = all(layer.program in (*IN_FRONT, "sudo") for layer in step.inner[:-1])
     return -1 if is_beside and alone else _likeness(step, by_loops=by_loops)
+
+
+def _ends_others(step: Step, program: str) -> bool:
+    """Whether it ends what other runs have left on the nodes, and does nothing else."""
+    if program not in SHELLS:
+        return program in _ENDS
+    if not any(each in step.text for each in _ENDS):
+        return False
+    programs = [each.program for each in inside_of(step.command, step.words)]
+    return any(each in _ENDS for each in programs) and all(each in _ENDS | _BESIDE for each in programs)
 
 
 def _has_own_values(step: Step) -> bool:
