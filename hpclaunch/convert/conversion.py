@@ -27,7 +27,7 @@ from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm import allocation, ended
-from hpclaunch.convert.mapping.slurm.submitted import unwrapped
+from hpclaunch.convert.mapping.slurm.submitted import say_others, unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import interpreter
@@ -193,6 +193,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     if known_by:
         _module(name).convert(reading, draft, options)
         other_schedulers.put_commands(reading, draft)
+        say_others(reading, draft)
         allocation.say_unused(reading, draft)
         sourced.ask(reading, draft)
         rendezvous.of_ranks_alone(draft)

@@ -23,3 +23,13 @@ def test_a_value_of_each_round_is_told() -> None:
     assert any(each.what == "A" and "${i}" in each.why for each in found.findings if each.kind == "left")
     job = loaded(found.job)
     assert [job[key] for key in ("nodes", "gpus_per_node", "ranks_per_node")] == [ASK] * 3
+
+
+def test_what_the_same_line_submits_in_other_calls_is_told() -> None:
+    function = "go() { sbatch <<EOF\n#!/bin/bash\n#SBATCH -N $1 -t 60\nsrun --mpi=none ./t --lr $2\nEOF\n}\n"
+    found = convert(classified({"go.sh": f"#!/bin/bash\n{function}go 1 0.1\ngo 2 0.2\n"}), Options({}))
+    assert loaded(found.job)["nodes"] == "2"
+    told = [each.what for each in found.findings if each.what.startswith("another job")]
+    assert told == ["another job: #SBATCH -N 1 -t 60; srun --mpi=none ./t --lr 0.1"]
+    once = convert(classified({"go.sh": f"#!/bin/bash\n{function}go 2 0.2\n"}), Options({}))
+    assert not any(each.what.startswith("another job") for each in once.findings)

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
+from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.mapping.words.texts import is_here
 from hpclaunch.convert.programs import srun
@@ -22,6 +23,10 @@ from hpclaunch.values.errors import InputError
 _Timed = TypeVar("_Timed", Assigned, Sourced)
 _GO = frozenset(("cd", "pushd", "popd"))
 _STANDS = re.compile(rf"\$\{{{STANDS}\d+\}}")
+_OTHERS = (
+    "the same line submits it too, with other values, and this file is that of its last call",
+    "make a job file for it too: convert again without the later calls, or give what differs with --set",
+)
 
 
 def unwrapped(reading: ShellReading, parts: walk.Parts = ()) -> ShellReading:
@@ -29,16 +34,36 @@ def unwrapped(reading: ShellReading, parts: walk.Parts = ()) -> ShellReading:
     ran where it was submitted. The reading itself where no sbatch has a script in it. `parts` are variables
     that Slurm gives one of several jobs."""
     for command in reversed(reading.of("sbatch")):
-        layer, rest = srun.read(command.words)
-        wrap = layer.option("wrap")
-        given = wrap.value if wrap is not None else command.stdin if not rest else None
-        writer = written_by(reading, rest[0], command) if rest and wrap is None else None
-        if writer is not None:
-            given = writer.stdin
+        given, writer, wrapped = _given(reading, command)
         if given:
-            found = _read(reading, command, given, (writer or command).place, parts, whole=wrap is None)
+            found = _read(reading, command, given, (writer or command).place, parts, whole=not wrapped)
             return found if found is not None else reading
     return reading
+
+
+def _given(reading: ShellReading, command: Command) -> tuple[Value | None, Command | None, bool]:
+    """The script that an sbatch command is given, None for none; what wrote it, where it is a file; and
+    whether it is of --wrap."""
+    layer, rest = srun.read(command.words)
+    wrap = layer.option("wrap")
+    writer = written_by(reading, rest[0], command) if rest and wrap is None else None
+    if writer is not None:
+        return writer.stdin, writer, False
+    return (wrap.value, None, True) if wrap is not None else (None if rest else command.stdin, None, False)
+
+
+def say_others(reading: ShellReading, draft: Draft) -> None:
+    """Say the other scripts that the same line submits, in other calls of its function: a job file is that of
+    the last."""
+    found = [(each, given[0]) for each in reading.of("sbatch") if (given := _given(reading, each))[0]]
+    if not found or reading.directives:
+        return
+    taken, text = found[-1]
+    own = shown(text or ()).splitlines()
+    others = [shown(given or ()) for each, given in found[:-1] if each.place == taken.place]
+    for other in dict.fromkeys(each for each in others if each.splitlines() != own):
+        lines = [each.strip() for each in other.splitlines() if each not in own]
+        draft.say("left", (taken.place,), f"another job: {'; '.join(lines)}", why=_OTHERS[0], todo=_OTHERS[1])
 
 
 def written_by(reading: ShellReading, path: Value, before: Command) -> Command | None:
