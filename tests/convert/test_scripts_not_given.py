@@ -33,3 +33,16 @@ def test_what_the_same_line_submits_in_other_calls_is_told() -> None:
     assert told == ["another job: #SBATCH -N 1 -t 60; srun --mpi=none ./t --lr 0.1"]
     once = convert(classified({"go.sh": f"#!/bin/bash\n{function}go 2 0.2\n"}), Options({}))
     assert not any(each.what.startswith("another job") for each in once.findings)
+
+
+def test_lines_of_a_text_have_the_names_of_the_script_around_it() -> None:
+    text = "#!/bin/bash\n#SBATCH -J x_$1 -N 1 -t $HRS:00:00\nsrun --mpi=none ./t\n"
+    found = convert(classified({"go.sh": f"#!/bin/bash\nsbatch <<EOF\n{text}EOF\n"}), Options({}))
+    asked = {each.key: each.what for each in found.findings if each.kind == "question"}
+    assert (asked["name"], asked["time"]) == ("-J x_${1}", "-t ${HRS}:00:00")
+
+
+def test_behind_the_name_of_a_script_no_option_gives_a_shell_a_text() -> None:
+    script = "#!/bin/bash\n#SBATCH -N 1 --gpus=4 -t 60\nbash steps/run.sh -a 1 -c $CONFIG\n"
+    job = loaded(convert(classified({"go.sh": script}), Options({})).job)
+    assert (job["nodes"], job["ranks_per_node"]) == ("1", "1")

@@ -181,8 +181,8 @@ def script_not_given(reading: ShellReading, command: Command) -> str:
 def _is_unknown_text(command: Command) -> bool:
     """Whether a shell is given a text in which nothing is known of the name of a command."""
     words = layers(command.words)[-1].words
-    if program_of(words) not in SHELLS:
-        return False
+    if program_of(words) not in SHELLS or behind_options(words[1:]):
+        return False  # behind the name of a script stand its own words: bash run.sh -c CONFIG
     texts = [word for option, word in pairwise(words) if re.fullmatch(r"-\w*c\w*", known(option) or "")]
     return any(_UNKNOWN_START.search(_shown_of(word)) for word in texts)
 

@@ -1,7 +1,7 @@
 """Scripts inside of scripts: `sbatch --wrap="..."`, `sbatch <<EOF`, and a file that the script wrote."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading
 from hpclaunch.convert.shell import walk
 from hpclaunch.convert.shell.names import STANDS, with_names
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
+from hpclaunch.readback.shell.values import IfSet, Names, Part, Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
@@ -89,11 +89,31 @@ def _read(
     first = max(place.last, place.line) - text.count("\n") if whole else place.line
     source = Source(place.file, "\n" * (first - 1) + text)
     exported = {name: value for name, each in _exported(command) if (value := known(each)) is not None}
-    inner = _joined(reading, command, source, exported, parts, whole=whole)
+    inner = _with_own_names(_joined(reading, command, source, exported, parts, whole=whole), unknown)
     numbers = {name: str(value) for name, value in sizes(inner).numbers.items()} if inner else {}
     if inner is None or not numbers:
         return inner
-    return _joined(reading, command, source, {**exported, **numbers}, parts, whole=whole)
+    again = _joined(reading, command, source, {**exported, **numbers}, parts, whole=whole)
+    return _with_own_names(again, unknown)
+
+
+def _with_own_names(
+    inner: ShellReading | None, unknown: Mapping[str, Unknown | IfSet | Names]
+) -> ShellReading | None:
+    """The reading with what is not known of its #SBATCH lines as the script around it names that."""
+    if inner is None or not unknown:
+        return inner
+
+    def own(word: str) -> str:
+        for name, part in unknown.items():
+            word = word.replace(f"${{{name}}}", shown((part,)))
+        return word
+
+    directives = tuple(
+        structs.replace(each, words=tuple(map(own, each.words))) if "$" in "".join(each.words) else each
+        for each in inner.directives
+    )
+    return structs.replace(inner, directives=directives)
 
 
 def _of_loop(part: Part, command: Command) -> Part:
