@@ -54,6 +54,8 @@ def put(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple[Val
     if not changes:
         if run.folder:
             _of_walk(reading, run, draft)
+        elif start is not None and base and "$" in base:
+            draft.ask(("workdir",), _asked_folder(start.written), start.places, start.written)
         elif start is not None and base:
             draft.put(("workdir",), base, start.places, start.written)
         return ()

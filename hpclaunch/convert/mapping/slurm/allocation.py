@@ -96,7 +96,7 @@ def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
     draft.put(("name",), good, (Place(reading.script),), f"the script's name {file}", why=why)
 
 
-_VARIABLE = re.compile(r"\$[\w{(@*]")  # sbatch puts in none: it is of a text that another script writes
+_VARIABLE = re.compile(r"\$[\w@*#?{(]")  # sbatch puts in none: it is of a text that another script writes
 
 
 def _good_name(text: str) -> str:
