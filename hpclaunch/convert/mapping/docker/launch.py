@@ -105,7 +105,7 @@ def _put_alone(launch: Launch, found: Allocation, handed: Sequence[handed_on.Han
     once = of_srun is None or of_srun.per_node == 1
     if of_srun is None or not _is_podman(main):
         _put_unbound(main, draft)
-    if once and _calls_for_rendezvous(handed):
+    if once and (_calls_for_rendezvous(handed) or _starts_some(reading, main)):
         _say_own_processes(reading, main, draft)
     if of_srun is None:
         on_each_node = main.is_per_node or found.nodes == 1
@@ -151,6 +151,11 @@ def _calls_for_rendezvous(handed: Sequence[handed_on.Handed]) -> bool:
         or rendezvous.with_own_addresses(each.value or each.there.get(each.name, ())) is not None
         for each in handed
     )
+
+
+def _starts_some(reading: ShellReading, main: Started) -> bool:
+    """Whether the text of a shell, or the script that was given, starts processes by MPI or for each GPU."""
+    return any(each.is_parallel for each in main.pieces) or bool(_lines_of_launchers(reading, main))
 
 
 def _ask_nodes(main: Started, draft: Draft) -> None:

@@ -30,6 +30,7 @@ from hpclaunch.values.errors import InputError
 _LARGEST = 1 << 18
 _BY_SLOT = ("", "slot")
 _TASKS = "SLURM_NTASKS_PER_NODE"
+_OF_GPUS = re.compile(r"gpu|nvidia|runtime|cuda|/dev/(?:dri|kfd)", re.IGNORECASE)
 _SLOTS = re.compile(r"\bslots\s*=\s*(\$?\{?\w+\}?)")
 
 
@@ -245,10 +246,10 @@ def put_gpus(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> N
             draft.put(key, let_in.count, let_in.places, let_in.what)
             return
         places = tuple(step.command.place for step in steps) or (Place(reading.script),)
-        question = (
-            "how many GPUs on each node: docker lets all of a node's in, and how many those are is not told"
-        )
-        draft.ask(key, question, places, "GPUs")
+        told = "docker lets all of a node's in, and how many those are is not told"
+        if _lets_none_in(steps):
+            told = "docker is told to let none in (0, but for nodes whose docker does so without an option)"
+        draft.ask(key, f"how many GPUs on each node: {told}", places, "GPUs")
     elif let_in is not None and let_in.count < fact.value:
         draft.unsay(key)
         why = f"docker lets no more in than these, of the {fact.value} that a node has by {fact.places[0]}"
@@ -275,6 +276,13 @@ def _let_in(reading: ShellReading, steps: Sequence[Started]) -> Iterator[Counted
             count = visible_gpus((value,)) if name in ("NV_GPU", "NVIDIA_VISIBLE_DEVICES") else None
             if count is not None:
                 yield Counted(count, reading.origin(step.command, name), f"{name}={value}")
+
+
+def _lets_none_in(steps: Sequence[Started]) -> bool:
+    """Whether no option of the containers' lets GPUs in, as far as their options are told."""
+    its = [layer for step in steps for layer in step.layers if layer.program == "docker run"]
+    options = [each for layer in its for each in layer.options]
+    return bool(its) and not any(not each.name or _OF_GPUS.search(each.written) for each in options)
 
 
 def assume_gpus(launcher: str, draft: Draft) -> None:

@@ -308,7 +308,7 @@ def _is_all(piece: Started, step: Started, text: str) -> bool:
     """Whether the text is that one command and nothing else: no login shell, no redirection. A variable may
     have its value in the piece where docker hands it on."""
     try:
-        words = shlex.split(text)
+        words = shlex.split(text.replace("\\\n", " "))  # a line that goes on
     except ValueError:
         return False
     options = [known(word) or "" for word in step.words[1:-1]]

@@ -1,0 +1,41 @@
+"""What a container of docker on one machine has: ranks that a text in it starts, and GPUs that are let in."""
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+
+def _converted(line: str) -> Conversion:
+    return convert(classified({"go.sh": f"#!/bin/bash\n{line}\n"}), Options({}))
+
+
+@pytest.mark.parametrize("text", ["mpirun -np 4 ./t", "\\\n  mpirun \\\n  -np 4 \\\n  ./t\n"])
+def test_a_text_that_is_one_mpirun_is_read_as_it(text: str) -> None:
+    told = {each.key: each.became for each in _converted(f"docker run lab/t:1 sh -c '{text}'").findings}
+    assert (told["mpi"], told["command"]) == ("mpi: pmix", "command: ./t")
+
+
+@pytest.mark.parametrize("starter", ["torchrun --nproc_per_node 4", "mpirun -np 4"])
+def test_ranks_that_a_longer_text_starts_are_told(starter: str) -> None:
+    found = _converted(f"docker run --gpus all lab/t:1 bash -c 'cd /w; nvidia-smi; {starter} ./t'").findings
+    assert any("is started once on each node" in each.what for each in found)
+    plain = _converted("docker run --gpus all lab/t:1 bash -c 'cd /w; nvidia-smi; ./t'").findings
+    assert not any("is started once on each node" in each.what for each in plain)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("docker run", "none in"),
+        ("docker run --gpus all", "all of a node's"),
+        ("nvidia-docker run", "all of a node's"),
+        ("podman run --device nvidia.com/gpu=all", "all of a node's"),
+        ("docker run $OPTIONS", "all of a node's"),
+    ],
+)
+def test_gpus_that_are_let_in(how: str, said: str) -> None:
+    (gpus,) = (each for each in _converted(f"{how} lab/t:1 ./t").findings if each.what == "GPUs")
+    assert said in gpus.why
