@@ -60,6 +60,10 @@ def _told(reading: ShellReading, steps: Sequence[Started], main: Started | None)
                 seen.add(counted.what)
                 yield counted
         for layer in step.layers:
+            option, reached = layer.option("host"), mpi.nodes_of(layer) if layer.program in MPI else None
+            if option is not None and reached is not None and option.written not in seen:
+                seen.add(option.written)
+                yield Counted(reached, lines_of(reading, step.command, option), option.written)
             for option in layer.all("host") if layer.program == "ssh" else ():
                 text = known(option.value or ())
                 count = hosts.count(text) if text else None

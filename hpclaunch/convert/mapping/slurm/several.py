@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft, Fact, Key, dotted
+from hpclaunch.convert.mapping.slurm import allocation
 from hpclaunch.convert.mapping.slurm.components import Components, components
 from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.options import Options
@@ -136,13 +137,19 @@ def _alike(facts: Sequence[Fact | None]) -> bool:
 
 def _put(draft: Draft, key: Key, fact: Fact, of: Draft) -> None:
     """The fact under its new key, as its finding had it."""
-    said = next((each for each in of.findings if each.key == dotted(fact.key)), None)
+    said = _said(of, dotted(fact.key))
     what, why = (said.what, said.why) if said is not None else (dotted(key), "")
     if fact.is_open:
         draft.ask(key, fact.question, fact.places, what)
     else:
         kind = said.kind if said is not None and said.kind != "question" else "carried"
         draft.put(key, fact.value, fact.places, what, why, kind)
+
+
+def _said(of: Draft, key: str) -> Finding | None:
+    """What is said of the key; of the command, behind what is done before it, the last."""
+    found = [each for each in of.findings if each.key == key]
+    return found[-1 if key == "command" else 0] if found else None
 
 
 def _ask(draft: Draft, key: Key, facts: Sequence[Fact]) -> None:
@@ -175,8 +182,11 @@ def _say(names: Sequence[str], drafts: Sequence[Draft], draft: Draft, apart: set
     told: dict[Finding, None] = {}
     asked = set(map(dotted, draft.facts))
     for name, each in zip(names, drafts, strict=True):
+        own = _said(each, "command")
         for finding in each.findings:
             first = finding.key.partition(".")[0]
+            if finding.what == allocation.NO_LIMIT and ("time",) in draft.facts:
+                continue  # another program's line gives one
             if first in _STEPS and finding.kind in ("carried", "assumed", "question"):
                 why = f"a job with groups has no {first}"
                 todo = "do it in the groups' commands, or in a job of its own before this one"
@@ -188,7 +198,9 @@ def _say(names: Sequence[str], drafts: Sequence[Draft], draft: Draft, apart: set
                 told[Finding("left", finding.places, finding.what, why=why, todo=todo)] = None
             elif not finding.key or (finding.kind == "assumed" and finding.key not in asked):
                 told[finding] = None
-            elif finding.kind not in ("carried", "question", "assumed"):
+            elif finding.kind not in ("carried", "question", "assumed") or (
+                finding.key == "command" and finding.kind == "carried" and finding is not own
+            ):
                 told[structs.replace(finding, key=f"groups.{name}.{finding.key}")] = None
     draft.findings += _of_all(told, drafts)
 
