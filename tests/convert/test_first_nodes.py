@@ -98,3 +98,12 @@ def test_a_variable_for_the_port_where_ranks_meet_has_that_of_rendezvous() -> No
 )
 def test_another_port_is_asked_for(port: str, run: str, name: str) -> None:
     assert _command(_HEAD_NODE + port, run)[1] == [f"env.{name}"]
+
+
+@pytest.mark.parametrize(("host", "kept"), [("10.0.3.7", False), ("gpu07", False), ("127.0.0.1", True)])
+def test_a_host_by_name_is_the_originals_and_not_the_jobs(host: str, kept: bool) -> None:
+    found = _converted(f"export MASTER_ADDR={host}\nexport MASTER_PORT=29500\nX=1")
+    env = loaded(found.job)["env"]
+    assert (env["MASTER_PORT"], env.get("MASTER_ADDR")) == ("29500", host if kept else None)
+    said = [each.kind for each in found.findings if each.what == f"MASTER_ADDR={host}"]
+    assert said == ([] if kept else ["replaced"])

@@ -28,6 +28,7 @@ from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import acts_on_commands
 
+_HERE = re.compile(r"|localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0")
 _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
 _ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
 _OF_RANK = frozenset(("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"))
@@ -277,6 +278,11 @@ def _of_the_launch(each: Handed, draft: Draft, ranks: Ranks) -> bool:
             draft.say("defect", each.places, f"{name}={_short(each)}", why=why)
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
         return True
+    elif name == "MASTER_ADDR" and not _HERE.fullmatch(text or ""):
+        draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
+        why = (
+            "a host of the original's, which the job may not have: hpclaunch sets it to the job's first node"
+        )
     elif whose == "hcas" and _HCA.fullmatch(text or ""):
         why = "hpclaunch sets it on each node, by exact names of the HCAs that the node's GPUs are near to"
     elif whose == "gpus" and _all_of(text, ranks.gpus):

@@ -73,9 +73,10 @@ def put(
             written, asked = of_parameters, found[1]
     old = _read_before(reading, run, words)
     if written.doubt or not words or old or run.option("multi-prog"):
-        why = "several programs, which a file names" if run.option("multi-prog") else "nothing"
-        why = _doubt(reading, run, words, written.doubt) if written.doubt else why
-        if old:
+        why = _doubt(reading, run, words, written.doubt) if written.doubt else "nothing"
+        if run.option("multi-prog"):
+            why = "several programs, which a file names"
+        elif old:
             why = f"{' '.join(map(shown, words))}, and {old} is read there before the script gives it a value"
         question = f"what each rank executes: {why}"
         draft.ask(("command",), question, lines, run.text)
