@@ -346,3 +346,12 @@ def test_a_loop_of_one_round_is_no_loop(words: str) -> None:
     value = "7" if words == "7" else "b-32"
     assert (job["command"], job["env"]) == (["./train", "--model", value], {"M": value})
     assert not {"trials", "sweep"} & set(job)
+
+
+def test_a_number_of_ranks_of_each_round_is_asked_as_that() -> None:
+    lines = "sizes=(4 8)\nfor n in ${sizes[@]}; do srun -n $n --mpi=pmix ./t; done\n"
+    found = convert(
+        classified({"run.sub": f"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=4\n{lines}"}), Options({})
+    )
+    (asked,) = (each for each in found.findings if each.key == "ranks_per_node")
+    assert "-n ${n} is another number in each round of the loop" in asked.why

@@ -51,3 +51,19 @@ def test_another_home_is_told() -> None:
         each for each in convert(classified({"go.sh": run}), Options({})).findings if "--home" in each.what
     )
     assert (home.kind, home.todo.split(",")[0]) == ("left", "write it under mounts")
+
+
+@pytest.mark.parametrize(("words", "kind"), [("python t.py", "assumed"), ("--epochs 5 data.yaml", "left")])
+def test_words_for_an_images_own_script_may_be_no_command(words: str, kind: str) -> None:
+    run = f"#!/bin/bash\n#SBATCH -N 2\nsrun apptainer run --nv train.sif {words}\n"
+    found = convert(classified({"go.sh": run}), Options({})).findings
+    (told,) = (each for each in found if each.what == f"singularity run: {words}")
+    assert told.kind == kind
+    assert any(each.key == "command" for each in found) == (kind == "assumed")
+
+
+@pytest.mark.parametrize("option", ["", "--workdir=/w "])
+def test_the_folder_to_which_shifter_goes_is_told(option: str) -> None:
+    run = f"#!/bin/bash\n#SBATCH -N 2 --image=docker:lab/t:1\nsrun shifter {option}./t\n"
+    found = convert(classified({"go.sh": run}), Options({})).findings
+    assert any("working folder" in each.what for each in found) == (not option)

@@ -55,6 +55,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         own_program.put(reading, draft)
         draft.findings[:] = [_no_question(each) for each in draft.findings]
     singularity.say_images(inside, draft)
+    singularity.say_runscript(inside, draft)
     draft.refuse(refusal.reason, [refusal.place], refusal.name, todo=_TODO)
 
 

@@ -43,6 +43,25 @@ def say_images(reading: ShellReading, draft: Draft) -> None:
             draft.say("left", (command.place,), f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)
 
 
+def say_runscript(reading: ShellReading, draft: Draft) -> None:
+    """Say that `singularity run` gives its words to the image's own script (apptainer(1), "run"), which may
+    be no command."""
+    for command in reading.of("singularity", "apptainer", "mpirun", "srun")[:_MOST]:
+        its = layers(command.words)
+        if not its[-1].words or all(each.program != "singularity run" for each in its):
+            continue
+        text = " ".join(map(shown, its[-1].words))
+        if not shown(its[-1].words[0]).startswith("-"):
+            why = "the image's own script gets these words, and is taken for one that executes them"
+            draft.say("assumed", (command.place,), f"singularity run: {text}", became="command", why=why)
+            continue
+        draft.unsay(("command",))
+        draft.facts.pop(("command",), None)
+        why = "the image's own script gets these words, and what it does with them is not told"
+        todo = "see in the image what to write as command (apptainer inspect --runscript)"
+        draft.say("left", (command.place,), f"singularity run: {text}", why=why, todo=todo)
+
+
 def _container(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     for option in layer.options:
         places = lines_of(reading, command, option)

@@ -98,14 +98,16 @@ def ask_options(layer: Layer, option: Option, command: Command, draft: Draft) ->
 
 
 def say_folder(layer: Layer, command: Command, draft: Draft) -> None:
-    """The folder in which Singularity starts a command that is told of none (apptainer(1), "Bind Paths and
-    Mounts": $PWD is mounted, and is the working folder)."""
-    is_told = any(each.name in _OTHER_FOLDER for each in layer.options)
-    if is_told or not layer.program.startswith("singularity"):
+    """The folder in which a command starts that is told of none: Singularity mounts the one that it is called
+    in (apptainer(1), "Bind Paths and Mounts"), and Shifter goes to it (--workdir in its src/shifter.c)."""
+    of_singularity = layer.program.startswith("singularity")
+    names = _OTHER_FOLDER if of_singularity else ("workdir",)
+    if any(each.name in names for each in layer.options) or layer.program.startswith("sarus"):
         return
     here = path(command.folder) if command.folder else "."
     folder = "the folder from which the script is submitted" if here == "." else here or shown(command.folder)
-    why = f"{layer.program.split()[0]} mounts the folder that it is called in, and starts the command there"
+    does = "mounts the folder" if of_singularity else "goes to the folder"
+    why = f"{layer.program.split()[0]} {does} that it is called in, and starts the command there"
     todo = "write it as workdir in the job file, and under mounts"
     draft.say("left", (command.place,), f"the working folder: {folder}", why=why, todo=todo)
 

@@ -280,6 +280,9 @@ def put_kind(command: Command, layer: Layer, library: Library | None, draft: Dra
             why = "under srun its ranks find each other by Slurm's libpmi2.so, which this variable names"
             todo = f"write env: {{{_PMI_LIBRARY}: ...}}, with the path that it has at the site"
             draft.say("question", lines, _PMI_LIBRARY, why=why, todo=todo)
+    elif library is not None and library.old:
+        why = f"{library.old} is of Open MPI 1, which knows PMI-2, where it was built with it, and no PMIx"
+        draft.put(("mpi",), "pmi2", lines, layer.program, why=why)
     elif library is not None or layer.program == "horovodrun":
         why = "srun starts the ranks, which find each other through PMIx: no ssh, keys, daemons or hosts"
         draft.put(("mpi",), "pmix", lines, layer.program, why=why)

@@ -38,18 +38,31 @@ _READS = {
     "OPAL_": OPEN_MPI,
 }
 _LOADS = ("module", "ml", "spack")
+# A module or a folder of Open MPI 1: PMIx came with 2.0 (NEWS of its sources).
+_BEFORE_PMIX = re.compile(r"(?:open[-_]?mpi|(?<![a-z])ompi)(?:/(?:gcc|intel|pgi|64))*[-_/@]?v?1\.\d")
 
 
 class Library(Struct, frozen=True):
-    """An MPI by its name, and what tells it."""
+    """An MPI by its name, and what tells it. `old` is what tells that it is an Open MPI without PMIx."""
 
     name: str
     told_by: str
+    old: str = ""
 
 
 def of(reading: ShellReading, command: Command, layer: Layer) -> Library | None:
     """The library whose launcher the layer is, None where nothing tells it."""
-    return next(_told(reading, command, layer), None)
+    found = next(_told(reading, command, layer), None)
+    if found is None or found.name != OPEN_MPI:
+        return found
+    words = (*command.words, *(word for each in reading.of(*_LOADS) for word in each.words[1:]))
+    old = next((text for word in words if is_before_pmix(text := shown(word))), "")
+    return Library(found.name, found.told_by, old)
+
+
+def is_before_pmix(text: str) -> bool:
+    """Whether a module or a folder is of an Open MPI without PMIx."""
+    return _BEFORE_PMIX.search(text.lower()) is not None
 
 
 def by_options(layer: Layer) -> Library | None:

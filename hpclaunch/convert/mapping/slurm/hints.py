@@ -4,7 +4,14 @@ import re
 from collections.abc import Iterator
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.ranks.mpi_library import INTEL_MPI, MPICH, MVAPICH2, OPEN_MPI, named
+from hpclaunch.convert.mapping.ranks.mpi_library import (
+    INTEL_MPI,
+    MPICH,
+    MVAPICH2,
+    OPEN_MPI,
+    is_before_pmix,
+    named,
+)
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known, shown
@@ -20,6 +27,7 @@ _FITS = {
     INTEL_MPI: "pmi2 with its libpmi2 in I_MPI_PMI_LIBRARY",
     MPICH: "pmi2 or pmix, as it was built",
 }
+_FIT_OLD = "pmi2, where it was built with it: Open MPI 1 knows no PMIx"
 _MOST = 3
 
 
@@ -54,7 +62,8 @@ def of_mpi(reading: ShellReading) -> str:
         for word in command.words[1:]:
             library = named(known(word) or "")
             if library:
-                found.append(f"; {shown(word)} is loaded: {_FITS[library]}")
+                fits = _FIT_OLD if is_before_pmix(shown(word)) else _FITS[library]
+                found.append(f"; {shown(word)} is loaded: {fits}")
     return "".join(dict.fromkeys(found[:_MOST]))
 
 

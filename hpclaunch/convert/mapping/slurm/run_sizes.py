@@ -72,6 +72,7 @@ def put(
                 _say_product(per_node, size.per_node, launcher, places, what, draft)
             per_node = per_node * size.per_node if size.per_node else None
     if per_node is None:
+        doubt = _of_each_round(run) or doubt
         draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", places, what)
     elif not 1 <= per_node <= 4096:
         draft.ask(("ranks_per_node",), f"how many ranks on each node: {per_node} is none", places, what)
@@ -83,6 +84,16 @@ def put(
     _say_inner(reading, run, found, draft)
     _unused(reading, draft)
     return per_node
+
+
+def _of_each_round(run: Step) -> str:
+    """What says that a loop around the run gives it another number of ranks in each round, "" for nothing."""
+    for each in run.asked:
+        names = names_in(each.value or ()) if each.name.startswith("ntasks") else ()
+        loop = next((loop for loop in run.command.loops if loop.variable in names), None)
+        if loop is not None:
+            return f"{each.written} is another number in each round of the loop over {loop.over}"
+    return ""
 
 
 def _starter(run: Step) -> str:
