@@ -265,7 +265,7 @@ def gpus(value: Value) -> int | None:
     text = text.removeprefix("device=").split(",capabilities")[0]
     if text.isdecimal():
         return None
-    parts = [part for part in text.split(",") if part]
+    parts = [part.strip() for part in text.split(",") if part.strip()]
     return len(parts) if parts and all(_is_gpu(part) for part in parts) else None
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.words.host_lists import HostList, lists
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
@@ -31,6 +32,15 @@ def slots(layer: Layer) -> tuple[Option, tuple[int, ...] | None, int] | None:
     only = lists.pop() if len(lists) == 1 else ""
     told = option.name == "include" and re.fullmatch(r"\d{1,4}(,\d{1,4})*", only)
     return option, tuple(map(int, only.split(","))) if told else None, len(hosts)
+
+
+def hosts(reading: ShellReading, layer: Layer) -> HostList | None:
+    """The hosts of its --hostfile, where their lines are told: it starts a process for each slot of each
+    (fetch_hostfile), and those of --num_nodes and --num_gpus alone where these are there."""
+    option = layer.option("hostfile")
+    if layer.program != "deepspeed" or option is None or known(option.value or ()) == "":
+        return None
+    return next(lists(reading), None)
 
 
 def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:

@@ -88,6 +88,9 @@ def size(
         lines = lines_of(reading, command, chosen[0])
         return FanOut(len(its) if its else None, lines, chosen[0].written, doubt)
     option = torch.starts_per_node(layer)
+    listed = deepspeed.hosts(reading, layer) if option is None else None
+    if listed is not None and listed.slots is not None:
+        return FanOut(listed.slots, listed.hosts.places, f"slots={listed.slots}")
     if option is None:
         alone = layer.program in ("torchrun", "torch.distributed.launch")
         by_file = layer.option("config_file")
@@ -116,6 +119,9 @@ def nodes_of(
     chosen = deepspeed.slots(layer) if layer.program == "deepspeed" else None
     if option is None and chosen is not None and chosen[0].name == "include":
         return FanOut(chosen[2], lines_of(reading, command, chosen[0]), chosen[0].written)
+    listed = deepspeed.hosts(reading, layer) if option is None else None
+    if listed is not None:
+        return FanOut(listed.hosts.count, listed.hosts.places, listed.hosts.what)
     if option is None:
         return _nodes_of_composer(reading, command, layer, slurm)
     count = number(option.value, reading, slurm)

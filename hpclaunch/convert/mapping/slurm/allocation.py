@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import MPI, STARTERS, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.to_fill_in import to_fill_in
-from hpclaunch.readback.shell.values import shown
+from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.readback.slurm import forms
 from hpclaunch.spec import scalars
 from hpclaunch.values.conversion import Finding, Place
@@ -173,17 +173,19 @@ def _is_by_mpirun_alone(reading: ShellReading) -> bool:
 
 
 def _of_hosts(reading: ShellReading) -> tuple[tuple[str, str], Place] | None:
-    """The hosts of an mpirun in a script that no sbatch runs, of which nothing tells how many they are: what
-    has them, why that tells nothing, and the line."""
+    """The hosts of an mpirun or a deepspeed in a script that no sbatch runs, of which nothing tells how many
+    they are: what has them, why that tells nothing, and the line."""
     if reading.directives or next(lists(reading), None) is not None:
         return None
     its = reading.of(*STARTERS)
     for each, layer in ((command, layer) for command in its for layer in layers(command.words)):
-        if layer.program not in MPI:
+        listed = layer.option("hostfile")
+        if layer.program not in (*MPI, "deepspeed"):
             continue
-        if layer.option("hostfile") is not None:
-            why = "the file of hosts that mpirun takes has them, and is not given"
-            return ("the hostfile of mpirun", why), each.place
+        if listed is not None and known(listed.value or ()) != "":
+            name = "deepspeed" if layer.program == "deepspeed" else "mpirun"
+            why = f"the file of hosts that {name} takes has them, and is not given"
+            return (f"the hostfile of {name}", why), each.place
         host = layer.option("host")
         if host is not None and mpi.nodes_of(layer) is None:
             return (host.written, f"{host.written} has them, and is not told"), each.place

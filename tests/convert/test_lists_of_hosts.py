@@ -1,0 +1,32 @@
+"""Lists of hosts that deepspeed is given: it starts a process for each slot of each host."""
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_LIST = "cat > hosts <<EOF\na slots=4\nb slots=4\nEOF\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "nodes", "ranks"),
+    [
+        (f"{_LIST}deepspeed --hostfile=hosts t.py", "2", "4"),
+        (f"{_LIST}deepspeed --hostfile hosts --num_gpus 2 t.py", "2", "2"),
+        (f"{_LIST}deepspeed --hostfile hosts --num_nodes 1 t.py", "1", "4"),
+        ("deepspeed --hostfile /job/hosts --no_ssh --node_rank $1 t.py", ASK, None),
+        ('deepspeed --hostfile="" --num_gpus 2 t.py', None, "2"),
+    ],
+)
+def test_nodes_and_ranks_are_those_of_the_list(lines: str, nodes: str | None, ranks: str | None) -> None:
+    job = loaded(convert(classified({"go.sh": f"#!/bin/bash\n{lines}\n"}), Options({})).job)
+    assert (job.get("nodes"), job.get("ranks_per_node")) == (nodes, ranks)
+
+
+@pytest.mark.parametrize(("devices", "count"), [('"device=6, 7"', "2"), ('"device=0,1,2"', "3"), ("2", "2")])
+def test_devices_of_docker_are_counted(devices: str, count: str) -> None:
+    line = f"docker run --gpus '{devices}' lab/t:1 ./t"
+    found = convert(classified({"go.sh": f"#!/bin/bash\n{line}\n"}), Options({})).findings
+    assert f"gpus_per_node: {count}" in [each.became for each in found]
