@@ -78,3 +78,32 @@ def test_gpus_of_a_number_that_is_not_told_are_asked_for_on_whole_nodes_too(opti
     (asked,) = (each for each in findings if each.key == "gpus_per_node")
     assert asked.what.split("=")[0] == option.split("=")[0]
     assert not [each for each in findings if each.what == "no line says how many GPUs"]
+
+
+_SCALING = "for n in 1 2 4\ndo\n  srun --mpi=none {words} ./t $n\ndone\n"
+
+
+@pytest.mark.parametrize("words", ["-n $n", "--ntasks=$n", "-n $((n * 2))", "--ntasks-per-node=$n"])
+def test_ranks_that_are_others_in_each_round_are_no_number_of_sbatch(words: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 5\n"
+    found = convert(classified({"run.sub": head + _SCALING.format(words=words)}), Options({}))
+    job = script_cases.loaded(found.job)
+    assert (job["nodes"], job["ranks_per_node"]) == ("2", ASK)
+    (asked,) = (each for each in found.findings if each.key == "ranks_per_node")
+    assert "is another number in each round of the loop over 1 2 4" in asked.why
+
+
+@pytest.mark.parametrize(
+    ("words", "ranks"),
+    [
+        ("-n $SLURM_NTASKS", "4"),
+        ("-n ${SLURM_NPROCS}", "4"),
+        ("-n $((SLURM_NNODES * 4))", "4"),
+        ("-n $WORLD", ASK),
+        ("-n $WORLD --ntasks-per-node=4", "4"),
+    ],
+)
+def test_what_sbatch_was_told_of_a_node_is_the_most_beside_an_own_number(words: str, ranks: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH --ntasks-per-node=4 --gpus-per-node=4 -t 5\nsrun --mpi=none {words} ./t\n"
+    job = script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)
+    assert job["ranks_per_node"] == ranks

@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.slurm.sizes import Allocation, gpus_of, last
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import Loop, ShellReading
 from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
@@ -72,8 +72,7 @@ def put(
                 _say_product(per_node, size.per_node, launcher, places, what, draft)
             per_node = per_node * size.per_node if size.per_node else None
     if per_node is None:
-        doubt = _of_each_round(run) or doubt
-        draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", places, what)
+        _ask_ranks(run, doubt, places, what, draft)
     elif not 1 <= per_node <= 4096:
         draft.ask(("ranks_per_node",), f"how many ranks on each node: {per_node} is none", places, what)
         return None
@@ -84,16 +83,6 @@ def put(
     _say_inner(reading, run, found, draft)
     _unused(reading, draft)
     return per_node
-
-
-def _of_each_round(run: Step) -> str:
-    """What says that a loop around the run gives it another number of ranks in each round, "" for nothing."""
-    for each in run.asked:
-        names = names_in(each.value or ()) if each.name.startswith("ntasks") else ()
-        loop = next((loop for loop in run.command.loops if loop.variable in names), None)
-        if loop is not None:
-            return f"{each.written} is another number in each round of the loop over {loop.over}"
-    return ""
 
 
 def _starter(run: Step) -> str:
@@ -169,10 +158,29 @@ def _say_inner(reading: ShellReading, run: Step, found: Allocation, draft: Draft
         draft.say("question", (run.command.place,), told.what, why=why, todo=todo)
 
 
+def _loop_of(run: Step, own: Asked | None) -> Loop | None:
+    """The loop that gives an option of the run another value in each round."""
+    names = names_in(own.value or ()) if own is not None else set()
+    return next((each for each in run.command.loops if each.variable in names), None)
+
+
+def _ask_ranks(run: Step, doubt: str, places: tuple[Place, ...], what: str, draft: Draft) -> None:
+    """The ranks on a node, which no line tells, or which are others in each round."""
+    own = run.option("ntasks-per-node") or run.option("ntasks")
+    loop = _loop_of(run, own)
+    if own is None or loop is None:
+        draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", places, what)
+        return
+    told = f"{own.written} is another number in each round of the loop over {loop.over}"
+    once = "--set trials.count=1 where each had one run"
+    todo = f"submit a job for each, with --set ranks_per_node=..., and {once}"
+    places = (*places, loop.place)
+    draft.ask(("ranks_per_node",), f"how many ranks on each node: {told}", places, what, todo=todo)
+
+
 def _ask_nodes(reading: ShellReading, run: Step, own: Asked, draft: Draft) -> None:
     """The nodes of a run whose number no line tells, or is another one in each round."""
-    names = names_in(own.value or ())
-    loop = next((each for each in run.command.loops if each.variable in names), None)
+    loop = _loop_of(run, own)
     if loop is None:
         told = either_of(reading, own.value or ()) or f"{own.written} is not told"
         draft.ask(("nodes",), f"how many nodes: {told}", own.places, own.written)

@@ -13,6 +13,7 @@ from hpclaunch.readback.slurm import forms
 from hpclaunch.values.conversion import Place
 
 _NODES_OF_SLURM = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
+_TASKS_OF_SLURM = ("SLURM_NTASKS", "SLURM_NPROCS")
 # By the option that each of them says again (sbatch(1), "Output environment variables").
 GPU_VARIABLES = {
     "gpus": "SLURM_GPUS",
@@ -140,15 +141,16 @@ def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place
             doubt = f"{tasks} ranks, at most {per_node} on each node: how many are on each is not told"
             return Ranks(nodes, None, both, doubt)
         return Ranks(nodes, min(tasks, per_node), both)
-    if per_node:
+    each = _on_each_node(reading, given, found) if nodes is None and tasks is None else None
+    if each and "ntasks-per-node" not in given:
+        return Ranks(None, each, of_tasks)
+    # Beside its own -n the number on a node that sbatch was given is the most (srun(1), --ntasks-per-node).
+    if per_node and (tasks is not None or not _is_own_number(given)):
         return Ranks(nodes, per_node, of_per_node)
     if tasks is not None:
         if tasks == 1:
             return Ranks(1, 1, of_tasks)
         return Ranks(None, None, of_tasks, f"{tasks} ranks, and on how many nodes is not told")
-    each = _on_each_node(reading, given, found) if nodes is None else None
-    if each:
-        return Ranks(None, each, of_tasks)
     if of_tasks or of_per_node:
         return Ranks(nodes, None, of_tasks or of_per_node, "how many ranks there are is not told")
     if found.tasks_per_gpu and found.gpus:
@@ -180,10 +182,21 @@ def _tasks(
         if "ntasks-per-node" in given and "ntasks" not in given:
             return None, (), False
         return found.tasks, found.places.get("tasks", ()), False
-    source = "".join(_name_of(part) for part in own.value or ()).strip("$({ )}")
-    if source in _NODES_OF_SLURM:
+    if _source(own) in _NODES_OF_SLURM:
         return found.nodes, own.places, True
     return number(own.value, reading, found.numbers), own.places, False
+
+
+def _source(own: Asked) -> str:
+    """The variable that an option's value is, "" for another value."""
+    return "".join(_name_of(part) for part in own.value or ()).strip("$({ )}")
+
+
+def _is_own_number(given: Mapping[str, Asked]) -> bool:
+    """Whether a step says itself how many ranks it has in all, and neither how many on a node nor Slurm's own
+    number of them."""
+    own = given.get("ntasks")
+    return own is not None and "ntasks-per-node" not in given and _source(own) not in _TASKS_OF_SLURM
 
 
 def _on_each_node(reading: ShellReading, given: Mapping[str, Asked], found: Allocation) -> int | None:
