@@ -107,3 +107,23 @@ def test_a_host_by_name_is_the_originals_and_not_the_jobs(host: str, kept: bool)
     assert (env["MASTER_PORT"], env.get("MASTER_ADDR")) == ("29500", host if kept else None)
     said = [each.kind for each in found.findings if each.what == f"MASTER_ADDR={host}"]
     assert said == ([] if kept else ["replaced"])
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("export MASTER_ADDR=${FIRST}-ib0", True),
+        ("MASTER_ADDR=$FIRST\nexport MASTER_ADDR=${MASTER_ADDR}-ib0", True),
+        ("export MASTER_ADDR=$FIRST\nif [ $CLUSTER = one ]; then MASTER_ADDR=$MASTER_ADDR-ib0; fi", True),
+        ("export MASTER_ADDR=$FIRST", False),
+        ("export MASTER_ADDR=$FIRST MASTER_PORT=2${SLURM_JOB_ID: -4}", False),
+        ("if [ -z $MASTER_ADDR ]; then export MASTER_ADDR=$FIRST; fi", False),
+    ],
+)
+def test_another_name_of_the_first_node_is_told(lines: str, told: bool) -> None:
+    first = f"FIRST=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)\n{lines}\nX=4"
+    found = _converted(first)
+    assert loaded(found.job)["rendezvous"] == "torch"
+    todo = [each.todo for each in found.findings if each.kind == "left" and "MASTER_ADDR=" in each.what]
+    own = "export MASTER_ADDR=${MASTER_ADDR}-ib0; ..."
+    assert todo == ([f"where the ranks are to meet at that begin the command with: {own}"] * told)

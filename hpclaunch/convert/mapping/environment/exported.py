@@ -112,7 +112,7 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
         elif _is_unused(reading, each):
             why = "no line of the files names it"
             draft.say("without effect", places, f"{name}={_short(each)}", why=why)
-        elif _of_the_launch(each, draft, ranks):
+        elif _of_the_launch(reading, each, draft, ranks):
             continue
         elif is_secret(name) and not names_file(name, known(value) or ""):
             why = "a secret is taken from the submitter when the job is sent, and stands in no file"
@@ -250,7 +250,7 @@ def inherit(
         draft.put((key, draft.count(key)), name, places, what, why=why)
 
 
-def _of_the_launch(each: Handed, draft: Draft, ranks: Ranks) -> bool:
+def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ranks) -> bool:
     """Whether the variable is about the launch itself; a finding says what became of it."""
     name, text, whose = each.name, known(each.value), owner(each.name)
     if name in READ_BY_SBATCH or (whose == "srun" and each.places[0].file.startswith("--env ")):
@@ -277,6 +277,7 @@ def _of_the_launch(each: Handed, draft: Draft, ranks: Ranks) -> bool:
             why = "the script's own shell makes it, where these are 0, and all ranks got the same"
             draft.say("defect", each.places, f"{name}={_short(each)}", why=why)
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
+        rendezvous.say_other_name(reading, name, each.places, draft)
         return True
     elif name == "MASTER_ADDR" and not _HERE.fullmatch(text or ""):
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)

@@ -124,6 +124,26 @@ def with_first_node(reading: ShellReading, value: Value) -> Value:
     )
 
 
+def say_other_name(reading: ShellReading, name: str, places: Sequence[Place], draft: Draft) -> None:
+    """Say of an address that is the first node's name with text around it, as of another network of the node,
+    that ranks have the name alone."""
+    for each in reading.given(name):
+        beside = [part for part in each.value if isinstance(part, str)]
+        nodes = [part for part in each.value if _is_first_node(reading, part) or _is_itself(part, name)]
+        if not "".join(beside).strip() or len(nodes) != 1 or len(beside) + 1 != len(each.value):
+            continue
+        own = "".join(part if isinstance(part, str) else "${MASTER_ADDR}" for part in each.value)
+        why = "hpclaunch sets MASTER_ADDR to the first node's name alone, and here it has text around it"
+        if each.conditions:
+            why += ", on a condition"
+        todo = f"where the ranks are to meet at that begin the command with: export {name}={own}; ..."
+        draft.say("left", (each.place, *places), f"{name}={shown(each.value)}", why=why, todo=todo)
+
+
+def _is_itself(part: Part, name: str) -> bool:
+    return isinstance(part, Unknown) and part.kind in ("variable", "either") and part.name == name
+
+
 def _is_first_node(reading: ShellReading, part: Part) -> bool:
     if not isinstance(part, Unknown):
         return False
