@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.environment import exported
 from hpclaunch.convert.mapping.environment.in_order import Export, Prepared, in_order
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import launchers, rendezvous
-from hpclaunch.convert.mapping.slurm import export
+from hpclaunch.convert.mapping.slurm import export, numbers_in_texts
 from hpclaunch.convert.mapping.slurm.asked import of_batch, origin_of
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words import inputs, parameters
@@ -96,6 +96,7 @@ def put(
                 of_export = origin_of(reading, name, run.command.place) or lines
                 exported.inherit((name,), of_export, draft, f"export {name}", added)
         _of_the_text(reading, run, words, draft, image=image)
+        numbers_in_texts.say(reading, run, words, [value for _, value in around.later], draft)
     if not (image or before) and export_of(reading, run).everything:
         draft.say("replaced", lines, "the submitter's shell", why=_SHELL, todo=_ACTIVATE)
 
