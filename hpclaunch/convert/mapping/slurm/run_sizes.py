@@ -18,6 +18,12 @@ from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
 
+_OF_SCRIPT = "one run of the script"
+_ONCE = "the script starts its command once, without srun and mpirun"
+_STARTS_ITSELF = (
+    "where it starts ranks itself write ranks_per_node, mpi, and as `command` what each of them executes; "
+    "where it is to have the cores of all of them write bind: {cpus: none, memory: none}"
+)
 _NO_GPUS = "no line asks Slurm for any (0 where the job uses none), and sbatch may have been given --gres"
 
 
@@ -81,7 +87,8 @@ def put(
         if launcher is None:
             _say_default(run, found, draft)
     _say_inner(reading, run, found, draft)
-    _unused(reading, draft)
+    is_once = launcher is None and per_node == 1 and starter == _OF_SCRIPT
+    _unused(reading, draft, is_once=is_once)
     return per_node
 
 
@@ -89,7 +96,7 @@ def _starter(run: Step) -> str:
     """What starts the ranks, for people: the script itself where neither srun nor mpirun does."""
     programs = [layer.program for layer in layers(run.command.words) if layer.program in (*MPI, "srun")]
     mpi = [each for each in programs if each in MPI]
-    return next(iter((*mpi, *programs)), "one run of the script")
+    return next(iter((*mpi, *programs)), _OF_SCRIPT)
 
 
 def _on_each(run: Step) -> bool:
@@ -243,12 +250,21 @@ def _say_product(
     draft.say("question", places, what, became=f"ranks_per_node: {often * each}", why=why, todo=todo)
 
 
-def _unused(reading: ShellReading, draft: Draft) -> None:
-    """Numbers of tasks on #SBATCH lines that the run's own options override."""
-    used = {place for fact in draft.facts.values() for place in fact.places}
+def _unused(reading: ShellReading, draft: Draft, *, is_once: bool) -> None:
+    """Numbers of tasks on #SBATCH lines that the run's own options override, or that nothing starts
+    (`is_once`)."""
+    facts = draft.facts.items()
+    used = {
+        place for key, fact in facts if not is_once or key == ("ranks_per_node",) for place in fact.places
+    }
     for each in of_batch(reading):
-        if each.name.startswith("ntasks") and not used.intersection(each.places):
-            why = "what starts the run says how many ranks there are"
+        if not each.name.startswith("ntasks") or used.intersection(each.places):
+            continue
+        if is_once and each.name in ("ntasks", "ntasks-per-node") and each.text != "1":
+            became = "ranks_per_node: 1"
+            draft.say("assumed", each.places, each.written, became=became, why=_ONCE, todo=_STARTS_ITSELF)
+        else:
+            why = _ONCE if is_once else "what starts the run says how many ranks there are"
             draft.say("replaced", each.places, each.written, why=why)
 
 
