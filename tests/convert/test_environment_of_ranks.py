@@ -1,7 +1,7 @@
 """What of the submitter's shell is not in a job is said where the ranks may miss it."""
 
 import pytest
-from script_cases import loaded
+from script_cases import ASK, loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -56,3 +56,13 @@ def test_what_is_exported_on_a_condition_is_said_with_the_condition_and_its_line
     found = convert(classified({"jobs/run.sub": text}), Options({}))
     (said,) = (each for each in found.findings if each.kind == "assumed" and each.what == "A")
     assert "(`[[ $(hostname) == dgx* ]]`, run.sub:3)" in said.why
+
+
+def test_what_is_exported_is_carried_where_no_run_is_found() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 --gpus-per-node=1\n"
+    lines = "export HF_HUB_OFFLINE=1 A=2\nexport OUT=/out/$USER\nfor each in $LIST; do bin/go $each & done\n"
+    found = convert(classified({"run.sub": f"{head}{lines}wait\n"}), Options({}))
+    job = loaded(found.job)
+    assert (job["command"], job["env"]) == (ASK, {"HF_HUB_OFFLINE": "1", "A": "2"})
+    (out,) = (each for each in found.findings if each.what == "OUT")
+    assert (out.kind, out.todo) == ("left", "write it in front of the command: export OUT=/out/${USER}")

@@ -3,7 +3,7 @@ node; and mpirun or torchrun alone."""
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import arrays, at_once, beyond, other_runs, preparations
-from hpclaunch.convert.mapping.environment import sourced
+from hpclaunch.convert.mapping.environment import of_no_run, sourced
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import (
     allocation,
@@ -149,6 +149,7 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
         names = " and ".join(dict.fromkeys(file for _, file in files))
         why, todo = f"nothing starts any but what {names} may start", f"convert again with {names}"
         places = tuple(each for each, _ in files)
+    of_no_run.put(reading, found, draft)
     draft.ask(("command",), f"what each rank executes: {why}", places, "the run", todo=todo)
     if ("gpus_per_node",) not in draft.facts:
         run_sizes.no_gpus(reading, found, places, draft)
