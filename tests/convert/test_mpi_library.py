@@ -48,6 +48,26 @@ def test_what_tells_whose_it_is_tells_how_ranks_find_each_other(lines: str, mpi:
     assert not [each for each in found.findings if each.kind == "assumed" and each.key == "mpi"]
 
 
+@pytest.mark.parametrize(
+    ("loads", "mpi", "said"),
+    [
+        ("openmpi hdf5-openmpi fftw/2.1/gcc/mpich", "pmix", True),
+        ("openmpi/4.1 app/2.0-impi", "pmix", True),
+        ("intel-oneapi-mpi netcdf/4-openmpi", "pmi2", True),
+        ("mpi/intelmpi/2021 fftw/3-mpich", "pmi2", False),
+        ("openmpi hdf5/1.12-openmpi", "pmix", False),
+        ("gcc app/2.0-impi", "pmi2", False),
+        ("impi openmpi", "pmix", False),
+    ],
+)
+def test_what_a_program_was_built_with_counts_less_than_the_mpi_itself(
+    loads: str, mpi: str, said: bool
+) -> None:
+    job, found = _of(f"module load {loads}\nmpirun -np 8 ./app")
+    asked = [each for each in found.findings if each.what == "whose mpirun it is"]
+    assert (job["mpi"], bool(asked)) == (mpi, said)
+
+
 @pytest.mark.parametrize("lines", ["mpirun -np 8 ./app", "module load gcc cuda\nmpiexec -n 8 ./app"])
 def test_where_nothing_tells_it_that_is_said(lines: str) -> None:
     job, found = _of(lines)

@@ -289,6 +289,13 @@ def put_kind(command: Command, layer: Layer, library: Library | None, draft: Dra
     else:
         why = "taken for Open MPI's, which nothing tells: of Intel MPI, MPICH or MVAPICH2 it would be pmi2"
         draft.put(("mpi",), "pmix", lines, layer.program, why=why, kind="assumed")
+    if library is not None and library.beside:
+        why = (
+            f"{library.told_by} and {library.beside} are loaded, of two MPIs whose ranks find each other in "
+        )
+        why += f"two ways: it is taken for {library.name}'s"
+        todo = "where it is the other's write mpi: pmix for Open MPI, and pmi2 for the others"
+        draft.say("question", lines, f"whose {layer.program} it is", why=why, todo=todo)
 
 
 def is_of_the_launch(name: str) -> bool:

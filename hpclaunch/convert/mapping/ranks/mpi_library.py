@@ -6,9 +6,10 @@ program, variables that their libraries read, modules that are loaded, and scrip
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.programs.mpirun import is_of_open_mpi
@@ -37,17 +38,20 @@ _READS = {
     "PRTE_MCA_": OPEN_MPI,
     "OPAL_": OPEN_MPI,
 }
+_BEFORE = ("", "intel-", "intel_")  # what may stand before an MPI's own name
 _LOADS = ("module", "ml", "spack")
 # A module or a folder of Open MPI 1: PMIx came with 2.0 (NEWS of its sources).
 _BEFORE_PMIX = re.compile(r"(?:open[-_]?mpi|(?<![a-z])ompi)(?:/(?:gcc|intel|pgi|64))*[-_/@]?v?1\.\d")
 
 
 class Library(Struct, frozen=True):
-    """An MPI by its name, and what tells it. `old` is what tells that it is an Open MPI without PMIx."""
+    """An MPI by its name, and what tells it. `old` is what tells that it is an Open MPI without PMIx, `beside`
+    what tells one whose ranks find each other otherwise."""
 
     name: str
     told_by: str
     old: str = ""
+    beside: str = ""
 
 
 def of(reading: ShellReading, command: Command, layer: Layer) -> Library | None:
@@ -57,7 +61,7 @@ def of(reading: ShellReading, command: Command, layer: Layer) -> Library | None:
         return found
     words = (*command.words, *(word for each in reading.of(*_LOADS) for word in each.words[1:]))
     old = next((text for word in words if is_before_pmix(text := shown(word))), "")
-    return Library(found.name, found.told_by, old)
+    return replace(found, old=old)
 
 
 def is_before_pmix(text: str) -> bool:
@@ -82,9 +86,27 @@ def _told(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Lib
         if found:
             yield Library(found, name)
     loaded = [shown(word) for each in reading.of(*_LOADS) for word in each.words[1:]]
-    yield from _named(reversed(loaded))
+    yield from _of_modules(loaded)
     yield from _named(shown(each.name) for each in reversed(reading.sourced))
     yield from _named(text for text in words if "nvcr.io/" in text)
+
+
+def _of_modules(loaded: Sequence[str]) -> Iterator[Library]:
+    """The last that is an MPI itself, before what a program among them was built with (fftw/3.3/mpich)."""
+    found = list(_named(reversed(loaded)))
+    counts = next((each for each in found if _is_itself(each)), next(iter(found), None))
+    if counts is None:
+        return
+    others = [each for each in found if (each.name == OPEN_MPI) != (counts.name == OPEN_MPI)]
+    beside = next((each.told_by for each in others if not _is_itself(each)), "")
+    yield replace(counts, beside=beside)
+
+
+def _is_itself(library: Library) -> bool:
+    """Whether the name of a module begins with an MPI's, as openmpi/4.1 and mpi/intelmpi/2021 do."""
+    parts = library.told_by.lower().split("/")[:2]
+    found = [(part, each) for part in parts for each in _NAMED[library.name].finditer(part)]
+    return any(part[: each.start()] in _BEFORE for part, each in found)
 
 
 def _is_launcher(text: str) -> bool:
