@@ -104,3 +104,16 @@ spec:
 """
     found = convert(classified({"job.yaml": text}), Options({}))
     assert {"image", "command"} <= _asked(found)
+
+
+@pytest.mark.parametrize(
+    ("gres", "other"), [("gpu:", ""), ("gpu:a100:", ""), ("gpu:,lscratch:9", "lscratch:9")]
+)
+def test_gpus_without_a_number_are_asked_for_and_no_other_resource(gres: str, other: str) -> None:
+    text = (
+        f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 -t 60\n#SBATCH --gres={gres}\nsrun --mpi=pmix ./app\n"
+    )
+    _, found = _of(text)
+    assert "gpus_per_node" in _asked(found)
+    told = [each.what for each in found.findings if "whose name is not gpu" in each.why]
+    assert told == ([f"--gres={other}"] if other else [])

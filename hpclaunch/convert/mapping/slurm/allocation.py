@@ -257,6 +257,8 @@ def _put_gpus(found: Gpus, draft: Draft) -> None:
 def _other_resources(given: Mapping[str, Asked], draft: Draft) -> None:
     each = given.get("gres")
     others = forms.gpus_of_gres(each.text)[2] if each is not None and each.text else []
+    # A number of GPUs that cannot be read (gpu:) is asked for.
+    others = [part for part in others if part.partition(":")[0] != "gpu"]
     if each is not None and others:
         draft.say(
             "left",
