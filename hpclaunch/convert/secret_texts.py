@@ -197,7 +197,6 @@ def _value(
     name: str, found: re.Match[str], at: int, *, is_option: bool = False
 ) -> Iterator[tuple[str, str, tuple[int, int]]]:
     value, (start, end) = found["value"], found.span("value")
-    bare = value.rstrip(")}],;") or value  # the last of a dictionary in code, and what closes that: False}
     if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1:
         value, start, end = value[1:-1], start + 1, end - 1
     elif value[:1] in ("'", '"'):
@@ -205,9 +204,9 @@ def _value(
     if value.endswith("\\") and found.string[found.start("value") - 1 : found.start("value")] == "\\":
         value, end = value[:-1], end - 1  # of the quote that closes it
     is_sign = len(value) < 3 and not any(map(str.isalnum, value))  # the = of a comparison
-    if (
-        not (is_sign or value.endswith(HIDDEN))
-        and not (tells_where(value) or tells_where(bare))
-        and not any(is_other(name, each, is_option=is_option) for each in (value, bare))
+    # The last of a dictionary in code, and what closes that: False}
+    bare = value.rstrip(")}],;") if value == found["value"] else value
+    if not (is_sign or value.endswith(HIDDEN)) and not any(
+        tells_where(each) or is_other(name, each, is_option=is_option) for each in {value, bare or value}
     ):
         yield name, value, (at + start, at + end)

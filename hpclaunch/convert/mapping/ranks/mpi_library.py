@@ -45,7 +45,7 @@ _BEFORE_PMIX = re.compile(r"(?:open[-_]?mpi|(?<![a-z])ompi)(?:/(?:gcc|intel|pgi|
 
 
 class Library(Struct, frozen=True):
-    """An MPI by its name, and what tells it. `old` is what tells that it is an Open MPI without PMIx, `beside`
+    """An MPI by its name, and what tells it. `old` is what tells an Open MPI without PMIx, and `beside`
     what tells one whose ranks find each other otherwise."""
 
     name: str
