@@ -27,7 +27,7 @@ from hpclaunch.convert.mapping.around.step_failures import Failures
 from hpclaunch.convert.mapping.around.text_files import Texts
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.container import images
-from hpclaunch.convert.mapping.environment.exported import inherit
+from hpclaunch.convert.mapping.environment.reached import inherit
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm import alone
 from hpclaunch.convert.mapping.slurm.sruns import Step

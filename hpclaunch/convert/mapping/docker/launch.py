@@ -10,7 +10,7 @@ from hpclaunch.convert.mapping.around import trials
 from hpclaunch.convert.mapping.bind import binding, of_mpirun, ompi_bind
 from hpclaunch.convert.mapping.docker import arguments, container, env_files, ranks, sizes, standard_input
 from hpclaunch.convert.mapping.docker.steps import Started
-from hpclaunch.convert.mapping.environment import exported, handed_on
+from hpclaunch.convert.mapping.environment import handed_on, reached
 from hpclaunch.convert.mapping.ranks import numbers as numbers_of_mpirun
 from hpclaunch.convert.mapping.ranks import rendezvous, threads
 from hpclaunch.convert.mapping.slurm.settled import by_role
@@ -302,7 +302,7 @@ def _put_command(
     _say_hosts(words, launch.steps, places, draft)
     _say_empty(reading, main, written.names, draft)
     names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
-    exported.inherit(names, places, draft, what)
+    reached.inherit(names, places, draft, what)
 
 
 def _say_empty(reading: ShellReading, main: Started, names: Sequence[str], draft: Draft) -> None:

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
-from hpclaunch.convert.mapping.environment import exported
+from hpclaunch.convert.mapping.environment import reached
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.ranks import parameter_files, rendezvous
 from hpclaunch.convert.mapping.words.lines import lines_of
@@ -309,4 +309,4 @@ def _by_file_name(reading: ShellReading, value: Value) -> tuple[str | None, tupl
 def _inherit(reading: ShellReading, each: _Variable, draft: Draft) -> None:
     """A name that ranks take from the submitter's shell, as the original did."""
     places = [*each.places, *reading.wanted.get(each.name, ())]
-    exported.inherit((each.name,), places, draft, f"${each.name}")
+    reached.inherit((each.name,), places, draft, f"${each.name}")

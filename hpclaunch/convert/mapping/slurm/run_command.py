@@ -9,7 +9,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond
 from hpclaunch.convert.mapping.around.rounds import names_in, submitters_in
 from hpclaunch.convert.mapping.container import enroot
-from hpclaunch.convert.mapping.environment import exported
+from hpclaunch.convert.mapping.environment import reached
 from hpclaunch.convert.mapping.environment.in_order import Export, Prepared, in_order
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import launchers, rendezvous
@@ -90,11 +90,11 @@ def put(
         own = set_here - added | set(around.stand_ins.values())
         own |= parameters.ask(asked, draft)
         wanted = [name for name in names if name not in own and (image or name != "PWD")]
-        exported.inherit([name for name in wanted if name not in added], lines, draft, what)
+        reached.inherit([name for name in wanted if name not in added], lines, draft, what)
         for name in wanted:
             if name in added:
                 of_export = origin_of(reading, name, run.command.place) or lines
-                exported.inherit((name,), of_export, draft, f"export {name}", added)
+                reached.inherit((name,), of_export, draft, f"export {name}", added)
         _of_the_text(reading, run, words, draft, image=image)
         numbers_in_texts.say(reading, run, words, [value for _, value in around.later], draft)
     if not (image or before) and export_of(reading, run).everything:
@@ -104,7 +104,7 @@ def put(
 def _read_before(reading: ShellReading, run: Step, words: Sequence[Value]) -> str:
     """The variable of the submitter's that a word is made of, and that has another value for the ranks; ""
     for none."""
-    there = exported.given(run.command, export_of(reading, run))
+    there = reached.given(run.command, export_of(reading, run))
     return next((name for name in submitters_in(words) if known(there.get(name, _UNTOLD)) is not None), "")
 
 
@@ -193,7 +193,7 @@ def _of_the_text(
             draft.say("defect", (*lines, each.place), f"${name} in the ranks' own shell", why=why, todo=todo)
     names = [name for name in others if name not in own_values or own_values[name].exported]
     if not image:
-        exported.inherit(names, lines, draft, run.text)
+        reached.inherit(names, lines, draft, run.text)
         return
     for name in names:
         why = "the image may have it, or the shell of who submitted, which the ranks no longer get"

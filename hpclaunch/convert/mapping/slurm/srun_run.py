@@ -12,7 +12,7 @@ from hpclaunch.convert.mapping.around import beyond, steps, surroundings, sweeps
 from hpclaunch.convert.mapping.bind import binding, of_mpirun, rank_script
 from hpclaunch.convert.mapping.container import enroot, images, in_texts, joined, mounts
 from hpclaunch.convert.mapping.container import options as container_options
-from hpclaunch.convert.mapping.environment import exported, handed_on, set_again
+from hpclaunch.convert.mapping.environment import exported, handed_on, reached, set_again
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import (
     launchers,
@@ -146,11 +146,11 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
 def _inherit_for_container(reading: ShellReading, run: Step, ranks: exported.Ranks, draft: Draft) -> None:
     """Variables that go before those of the image, and that no line gives a value: the submitter's shell had
     them."""
-    there = exported.given(run.command, ranks.export).keys() | {ranks.trial, *ranks.swept}
+    there = reached.given(run.command, ranks.export).keys() | {ranks.trial, *ranks.swept}
     for each in run.asked:
         for name in (each.text or "").split(",") if each.name == "container-env" else ():
             if name.isidentifier() and name not in there and not (owner(name) or reading.given(name)):
-                exported.inherit((name,), each.places, draft, f"{each.written}: {name}")
+                reached.inherit((name,), each.places, draft, f"{each.written}: {name}")
 
 
 def _put_options(launch: Launch, draft: Draft) -> None:

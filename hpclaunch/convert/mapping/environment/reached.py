@@ -1,0 +1,117 @@
+"""What of a script's environment reaches its ranks, by the options of what starts them; and what the
+submitter's shell has beside it."""
+
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.environment import sourced
+from hpclaunch.convert.mapping.environment.owners import owner
+from hpclaunch.convert.mapping.slurm.asked import origin_of
+from hpclaunch.convert.mapping.slurm.export import Export
+from hpclaunch.convert.programs.flags import cut
+from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.plain import by_env
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.readback.shell.values import Value, shown
+from hpclaunch.values.conversion import Place
+from hpclaunch.values.names import acts_on_commands
+
+
+class Handed(Struct, frozen=True):
+    """A variable that reaches the ranks, and its lines."""
+
+    name: str
+    value: Value
+    places: tuple[Place, ...]
+
+
+def reached(reading: ShellReading, command: Command, export: Export, draft: Draft) -> list[Handed]:
+    """What the ranks get of the script's environment. What an option keeps from them is said."""
+    exported = {**dict(command.environment), **dict(command.prefix)}
+    its = layers(command.words)
+    given, removed = by_env(its, exported.items())
+    sourced.say_env(command, its, draft)
+    prefixed = {**dict(command.prefix), **given}
+    there = {name: value for name, value in {**exported, **given}.items() if name not in removed}
+    if removed:
+        why = "exported, but env keeps it from the ranks"
+        draft.say("without effect", (command.place,), ", ".join(sorted(removed)), why=why)
+    named = dict(export.given)
+    by_x = _by_x(its)
+    found, kept_back = [], []
+    for name, value in there.items():
+        places = (command.place,) if name in prefixed else origin_of(reading, name, command.place)
+        places = places or (command.place,)
+        if named.get(name) is not None or by_x.get(name) is not None:
+            continue
+        if export.everything or name in named:
+            found.append(Handed(name, value, places))
+        elif owner(name) not in ("srun", "enroot") and name not in by_x:
+            kept_back.append(Handed(name, value, places))
+    found += [Handed(name, value, export.places) for name, value in named.items() if value is not None]
+    if kept_back:
+        draft.say(
+            "without effect",
+            tuple(dict.fromkeys(place for each in kept_back for place in each.places)),
+            ", ".join(each.name for each in kept_back),
+            why=f"exported, but {export.written} keeps it from the ranks",
+        )
+    for name, kept in export.given:
+        if kept is None and name not in there and name.isidentifier():
+            inherit((name,), export.places, draft, f"{export.written}: {name}")
+    for name in export.cut:
+        got = f"{name}={shown(named.get(name) or ())}"
+        why = f"Slurm ends a value of --export at a comma: ranks got {got} alone"
+        todo = f"write all of it under env.{name}, or leave it to hpclaunch"
+        draft.say("defect", export.places, export.written, why=why, todo=todo)
+    if export.unclear:
+        why = "which variables it hands on is not told, and all that are exported are taken"
+        draft.say("assumed", export.places, export.written, why=why)
+    return found
+
+
+def given(command: Command, export: Export) -> dict[str, Value]:
+    """The variables that the ranks get of the script's environment and of the options of what starts them,
+    whatever each of them keeps back."""
+    its = layers(command.words)
+    by_script = {**dict(command.environment), **dict(command.prefix)}
+    by_options = {**dict(export.given), **_by_x(its)}
+    values = {name: value for name, value in by_options.items() if value is not None}
+    return {**by_script, **by_env(its, by_script.items())[0], **values}
+
+
+def _by_x(its: Sequence[Layer]) -> dict[str, Value | None]:
+    """Those that mpirun's -x names, with their values, None for the one that they have."""
+    found: dict[str, Value | None] = {}
+    for option in (option for layer in its for option in layer.all("x")):
+        parts = cut(option.value or (), "=")
+        name = parts[0] if parts else shown(option.value or ())
+        found[name] = parts[1] if parts else found.get(name)
+    return found
+
+
+def inherit(
+    names: Sequence[str], places: Sequence[Place], draft: Draft, what: str, added: Collection[str] = ()
+) -> None:
+    """Variables that nobody gave, and that the ranks' command names: the submitter's shell has them. Those of
+    `added` are named by exports of their own (LD_LIBRARY_PATH=/lib:$LD_LIBRARY_PATH)."""
+    for name in names:
+        if draft.lists("inherit", name) or draft.lists("secrets", name) or ("env", name) in draft.facts:
+            continue
+        if name == "PATH" or (name in added and owner(name) == "image" and acts_on_commands(name)):
+            why = f"the command adds to the {name} that a rank has on its node, and not to the submitter's"
+            todo = "where programs are found in the submitter's own, name them with their folders"
+            if name != "PATH":
+                todo = "where libraries are found in the submitter's own, add their folders in the export"
+            draft.say("left", places, what, why=why, todo=todo)
+            continue
+        if acts_on_commands(name) or owner(name) == "shell":
+            why = f"{name} changes how a job is started, and is not inherited"
+            draft.say("left", places, what, why=why, todo=f"set {name} in env")
+            continue
+        key = "secrets" if is_secret(name) else "inherit"
+        why = "nobody gave it: it is taken from the shell of who submits, as sbatch did"
+        draft.put((key, draft.count(key)), name, places, what, why=why)
