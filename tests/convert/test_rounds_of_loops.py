@@ -355,3 +355,13 @@ def test_a_number_of_ranks_of_each_round_is_asked_as_that() -> None:
     )
     (asked,) = (each for each in found.findings if each.key == "ranks_per_node")
     assert "-n ${n} is another number in each round of the loop" in asked.why
+
+
+@pytest.mark.parametrize("value", ["$HOW", '"$HOW"', "${HOW}"])
+def test_a_round_that_exports_a_variable_as_it_is_changes_nothing(value: str) -> None:
+    lines = (
+        f": ${{HOW:=a}}\nif ((N == 1)); then HOW=b; fi\nfor i in 1 2 3; do\nexport HOW={value}\n{RUN}\ndone\n"
+    )
+    found = convert(classified({"run.sub": f"#!/bin/bash\n{HEAD}{lines}"}), Options({}))
+    (asked,) = [each.why for each in found.findings if each.key == "env.HOW"]
+    assert asked.startswith("HOW is 'a' or 'b', and which of them is not told")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hpclaunch.convert.mapping.slurm.asked import number
-from hpclaunch.convert.mapping.words import hosts
+from hpclaunch.convert.mapping.words import hosts, made
 from hpclaunch.convert.reading import Assigned, Command, Loop, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
@@ -98,6 +98,9 @@ def _stays(reading: ShellReading, given: Assigned, loops: Sequence[Loop]) -> boo
     """Whether a round gives the variable the value that it has: export SEED=$SEED."""
     its = reading.given(given.name)
     within = [each for each in its if _is_in(each.loops, loops)]
+    own = made.by_itself(reading, given.name)
+    if all(each in own for each in within):
+        return True
     before = [each for each in its if not _is_in(each.loops, loops) and each.place < given.place]
     return len(within) == 1 and bool(before) and before[-1].value == given.value
 

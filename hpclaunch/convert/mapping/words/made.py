@@ -1,7 +1,7 @@
 """Variables that the script gives one value or another, and nothing tells which."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from shlex import join
 
 from hpclaunch.convert.mapping.words.texts import NAMES_OF_HERE
@@ -43,7 +43,8 @@ def alternatives(reading: ShellReading, name: str) -> str:
     """What the variable may be, for a question."""
     if _OF_ARRAYS.fullmatch(name):
         return f"{name} is of an array of jobs, and nothing gives one: --env SBATCH_ARRAY_INX=1-8 does"
-    given = reading.given(name)
+    own = [each for each in by_itself(reading, name) if in_doubt(reading, [each.value])]
+    given = [each for each in reading.given(name) if each not in own]
     told = list(dict.fromkeys(text for each in given if (text := _text(each))))
     if not told:
         return f"{name} is made where the script runs"
@@ -57,6 +58,26 @@ def alternatives(reading: ShellReading, name: str) -> str:
     if len(several) == 1:
         listed += " or another" if any(name in each.uses for each in given) else " or not set"
     return f"{name} is {listed}, and which of them {decided(reading, name)}"
+
+
+def by_itself(reading: ShellReading, name: str) -> Sequence[Assigned]:
+    """Where the variable is given its own value (export NAME=$NAME), of which it is not told what it is, and
+    the walk's notes that loops around that give it one."""
+    its = [each for each in reading.given(name) if each.uses == (name,) and _is_own(each)]
+    texts = {each.name: each.text.splitlines() for each in reading.sources}
+    pattern = re.compile(rf"(?<!\w){name}=(\"?)\$(?:{name}|\{{{name}\}})\1(?=[\s;&|)]|$)")
+    written = [
+        each
+        for each in its
+        if any(map(pattern.search, texts.get(each.place.file, ())[each.place.line - 1 : each.place.line]))
+    ]
+    notes = [each for each in its if each.loops and each.place == each.loops[-1].place]
+    return [*written, *notes] if written else ()
+
+
+def _is_own(given: Assigned) -> bool:
+    part = given.value[0] if len(given.value) == 1 else ""
+    return isinstance(part, Unknown) and part.kind in ("either", "variable") and part.name == given.name
 
 
 def with_numbers(reading: ShellReading, run: Command, value: Value) -> Value:
