@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hpclaunch.convert.manifests import folders, from_variables, loops, shelltext
+from hpclaunch.convert.manifests import folders, from_variables, loops, shelltext, wrapped
 from hpclaunch.convert.manifests.environment import is_endless
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.lines import merged
@@ -63,7 +63,22 @@ class Launch(Struct, frozen=True):
     def is_buried(self) -> bool:
         """Whether what starts ranks stands in the text where it depends on other commands: in an if, or
         behind ||."""
-        return self.shell is not None and not self.outer and self.looped is None and bool(self.shell.nested)
+        nested = self.shell is not None and not self.outer and self.looped is None and bool(self.shell.nested)
+        return nested or bool(self.wrapped)
+
+    @property
+    def wrapped(self) -> str:
+        """The launcher in the words of a program that nobody told hpclaunch (tini -- torchrun ...)."""
+        if self.outer or self.looped is not None or len(self.words) > _MOST_WORDS:
+            return ""
+        return wrapped.launcher_in([word.value for word in self.words], self.shell)
+
+    @property
+    def starts_others(self) -> str:
+        """What of the command starts more processes of the run by itself."""
+        if self.outer or self.looped is not None or len(self.words) > _MOST_WORDS:
+            return ""
+        return wrapped.starts_others([word.value for word in self.words], self.shell)
 
     @property
     def places(self) -> tuple[Place, ...]:

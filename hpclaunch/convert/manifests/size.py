@@ -199,6 +199,8 @@ def _ranks(workload: Workload, launch: Launch, gpus: Count, draft: Draft) -> tup
     if workload.kind == "MPIJob v1alpha1" and workload.slots is not None:
         return workload.nodes, workload.slots
     places = launch.places or (workload.ranks.place,)
+    if launch.wrapped:
+        return workload.nodes, Count(None, places, f"{launch.wrapped} in the words of another program")
     if launch.is_buried:
         return workload.nodes, Count(None, places, "a launcher that depends on other commands")
     if workload.slots is not None and not launch.words and launch.shell is None:
@@ -206,6 +208,12 @@ def _ranks(workload: Workload, launch: Launch, gpus: Count, draft: Draft) -> tup
     if workload.slots is not None and workload.torch and launch.starts_a_script:
         what = f"{workload.slots.what}, for a torchrun that the command may start,"
         return workload.nodes, Count(None, (*workload.slots.places, *places), what)
+    others = launch.starts_others
+    if others and (gpus.value != 1 or "background" in others):
+        why = "it may start more processes of the run itself, as in the pod: one rank on each node starts it"
+        todo = "where hpclaunch is to start each of them write what they run as command, and ranks_per_node"
+        draft.say("question", places, others, why=why, todo=todo)
+        return workload.nodes, Count(1, places, f"one process in each pod, {others}")
     return workload.nodes, Count(1, places, "one process in each pod, as no launcher starts more")
 
 

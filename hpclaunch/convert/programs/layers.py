@@ -51,6 +51,7 @@ _READERS = {
     "composer": "torch",
     "python": "torch",
     "python3": "torch",
+    **{f"python3.{minor}": "torch" for minor in range(4, 20)},
     "bind.sh": "bind",
     "bindpcie": "bind",
     "numactl": "bind",

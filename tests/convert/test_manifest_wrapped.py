@@ -1,0 +1,82 @@
+"""Launchers in the words of programs that nobody told hpclaunch, and what starts more processes by itself."""
+
+import pytest
+from manifest_cases import converted, job
+
+_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+  - name: c
+    image: reg/x:1
+    command: [bash, -c]
+    args:
+    - |
+TEXT
+    resources: {limits: {nvidia.com/gpu: GPUS}}
+"""
+
+
+def _converted(text: str, gpus: int = 8):
+    text = "\n".join(f"      {line}" for line in text.split("\n"))
+    return converted(_POD.replace("TEXT", text).replace("GPUS", str(gpus)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tini -- torchrun --nproc_per_node=8 t.py",
+        "gosu me python -m torch.distributed.run --nproc-per-node 8 t.py",
+        "su me -c 'torchrun --nproc_per_node=8 t.py'",
+        "nsys profile -o x torchrun --nproc_per_node=8 t.py",
+        "pip install x\nbash -c 'accelerate launch --num_processes 8 t.py'",
+        'RUN=(torchrun --nproc_per_node=8 t.py)\n"${RUN[@]}"',
+        "some-wrapper mpirun -np 8 ./t",
+    ],
+)
+def test_a_launcher_in_other_words_is_asked_about(text: str) -> None:
+    facts = _converted(text).facts
+    assert facts[("ranks_per_node",)].is_open
+    assert facts[("command",)].is_open
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "python t.py --launcher torchrun",
+        "pip install deepspeed --upgrade\npython t.py",
+        "python -m pip install accelerate -U && python t.py",
+        'echo "torchrun --nproc_per_node=8 t.py"\npython t.py',
+        "# torchrun --nproc_per_node=8 t.py\npython t.py",
+        "python t.py --deepspeed ds.json",
+    ],
+)
+def test_a_launchers_name_alone_asks_nothing(text: str) -> None:
+    draft = _converted(text)
+    assert job(draft)["ranks_per_node"][0] == 1
+    assert not any(fact.is_open for fact in draft.facts.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "gpus", "said"),
+    [
+        ("llamafactory-cli train a.yaml", 8, "llamafactory-cli train"),
+        ("llamafactory-cli train a.yaml", 1, ""),
+        ("tune run --nproc_per_node 8 full", 8, "tune run"),
+        ("for i in 0 1; do python t.py --rank $i & done; wait", 2, "python in the background of a loop"),
+        ("nvidia-smi dmon & python t.py", 8, ""),
+    ],
+)
+def test_what_starts_more_processes_itself_is_told(text: str, gpus: int, said: str) -> None:
+    draft = _converted(text, gpus)
+    assert job(draft)["ranks_per_node"][0] == 1
+    found = [each.what for each in draft.findings if each.kind == "question"]
+    assert found == ([said] if said else [])
+
+
+def test_an_interpreter_with_its_version_starts_ranks_as_any_other() -> None:
+    draft = _converted("python3.11 -m torch.distributed.run --nproc-per-node 4 t.py")
+    assert job(draft)["command"][0] == ["python3.11", "-u", "t.py"]
+    assert job(draft)["ranks_per_node"][0] == 4
