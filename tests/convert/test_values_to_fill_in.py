@@ -117,3 +117,14 @@ def test_gpus_without_a_number_are_asked_for_and_no_other_resource(gres: str, ot
     assert "gpus_per_node" in _asked(found)
     told = [each.what for each in found.findings if "whose name is not gpu" in each.why]
     assert told == ([f"--gres={other}"] if other else [])
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--gres=gpu:a100:4,gpu:v100:2", "--gpus-per-node=a100:4,v100:2", "--gpus=a100:8,v100:4"],
+)
+def test_gpus_of_several_kinds_are_asked_for_and_not_told_as_one_kind(option: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 -t 60\n#SBATCH {option}\nsrun --mpi=pmix ./app\n"
+    _, found = _of(text)
+    assert "gpus_per_node" in _asked(found)
+    assert "gpu_type" not in found.job

@@ -275,13 +275,17 @@ def _by_gpus(given: Mapping[str, Asked], places: dict[str, tuple[Place, ...]]) -
 def _gpus(each: Asked) -> tuple[int | None, str]:
     try:
         count, kind = forms.gpus(each.text) if each.text else (None, "")
-        return (None, "") if to_fill_in(kind) else (count, kind)
+        # A list of kinds (a100:4,v100:2) is no kind, and its last number not that of all.
+        return (None, "") if to_fill_in(kind) or "," in kind else (count, kind)
     except ValueError:
         return None, ""
 
 
 def _of_gres(each: Asked, found: Allocation) -> tuple[int | None, str]:
-    count, kind, others = forms.gpus_of_gres(each.text or "")
+    text = each.text or ""
+    count, kind, others = forms.gpus_of_gres(text)
+    if len({forms.gpus_of_gres(part)[1] for part in text.split(",") if part not in others}) > 1:
+        return None, ""  # GPUs of several kinds, and a job has one
     if not _KIND.fullmatch(kind) or to_fill_in(kind):
         return None, ""  # gpu:<how many>, which to Slurm is one of that kind
     return (None if not each.text or (others and not count) else count), kind
