@@ -284,7 +284,8 @@ def _gpus(each: Asked) -> tuple[int | None, str]:
 def _of_gres(each: Asked, found: Allocation) -> tuple[int | None, str]:
     text = each.text or ""
     count, kind, others = forms.gpus_of_gres(text)
-    if len({forms.gpus_of_gres(part)[1] for part in text.split(",") if part not in others}) > 1:
+    parts = map(forms.gpus_of_gres, text.split(","))
+    if len({of_part for number, of_part, _ in parts if number}) > 1:
         return None, ""  # GPUs of several kinds, and a job has one
     if not _KIND.fullmatch(kind) or to_fill_in(kind):
         return None, ""  # gpu:<how many>, which to Slurm is one of that kind
