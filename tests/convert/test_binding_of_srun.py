@@ -37,6 +37,9 @@ def _job(found: Conversion) -> dict[str, Any]:
         ("numactl -C 0-7 -m 0", {"cpus": ["0-7"] * 4, "memory": ["0"] * 4}),
         ("numactl --physcpubind=0-7 -l", {"cpus": ["0-7"] * 4, "memory": "none"}),
         ("--cpu-bind=none numactl --preferred=0", {"cpus": "none", "memory": "none"}),
+        ("--cpu-bind=none,v --mem-bind=none,verbose", {"cpus": "none", "memory": "none"}),
+        ("--cpu-bind=quiet,none --mem-bind=prefer,map_mem:0,0,1,1", {"cpus": "none", "memory": "prefer"}),
+        ("--cpu-bind=cores,v", {"cpus": "local"}),
     ],
 )
 def test_cores_and_memory(words: str, bind: dict[str, object]) -> None:

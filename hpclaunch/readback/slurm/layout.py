@@ -132,14 +132,12 @@ def _binding(
     option: str, text: str, kinds: tuple[str, str], unread: list[str], unbridged: list[Unbridged]
 ) -> list[tuple[int, ...]]:
     """What --cpu-bind or --mem-bind gives each local rank, in turn; empty where Slurm leaves them alone."""
-    while True:
-        first, comma, rest = text.partition(",")
-        if not comma or first.lower() not in _TALK | {"p", "prefer"}:
-            break
-        text = rest
+    # Words on what is printed stand before and behind the kind (srun(1), --cpu-bind).
+    words = [word for word in text.split(",") if word.lower() not in _TALK | {"p", "prefer"}]
+    text = ",".join(words)
     kind, _, numbers = text.partition(":")
     kind = kind.lower()
-    if kind in _NONE | _TALK:
+    if kind in _NONE:
         return []
     try:
         if kind == kinds[0]:

@@ -28,6 +28,7 @@ Places = Sequence[Place]
 Kind = Literal["cpus", "memory"]
 
 _LOCAL = "each rank gets the cores and the memory beside its GPU, by the site's node type"
+_PREFERS = frozenset({"p", "prefer"})
 _TALK = frozenset({"q", "quiet", "v", "verbose", "sort", "nosort"})
 _ARRAYS: dict[Kind, str] = {"cpus": "bind_cpu_cores", "memory": "bind_mem"}
 _OPTIONS: dict[str, Kind] = {"cpu-bind": "cpus", "mem-bind": "memory"}
@@ -145,11 +146,10 @@ def _of_srun(kind: Kind, each: Asked, per_node: int | None, draft: Draft, option
             ("bind", kind), f"what ranks are bound to: {each.written} is not told", each.places, each.written
         )
         return
-    words = text.split(",")
-    prefer = False
-    while len(words) > 1 and words[0].lower() in _TALK | {"p", "prefer"}:
-        prefer |= words.pop(0).lower() in ("p", "prefer")
-    mode, _, numbers = ",".join(words).partition(":")
+    # Words on what is printed, and whether memory is preferred, stand before and behind the kind.
+    words = [word for word in text.split(",") if word.lower() not in _TALK]
+    prefer = not _PREFERS.isdisjoint(map(str.lower, words))
+    mode, _, numbers = ",".join(word for word in words if word.lower() not in _PREFERS).partition(":")
     mode = mode.lower()
     try:
         if mode in ("mask_cpu", "mask_mem"):
