@@ -64,7 +64,9 @@ def by_itself(reading: ShellReading, name: str) -> Sequence[Assigned]:
     """Where the variable is given its own value (export NAME=$NAME), of which it is not told what it is, and
     the walk's notes that loops around that give it one."""
     its = [each for each in reading.given(name) if each.uses == (name,) and _is_own(each)]
-    texts = {each.name: each.text.splitlines() for each in reading.sources}
+    if not its:
+        return ()  # of nearly all: the texts of a long script are not split for them
+    texts = {each.name: each.text.split("\n") for each in reading.sources}
     pattern = re.compile(rf"(?<!\w){name}=(\"?)\$(?:{name}|\{{{name}\}})\1(?=[\s;&|)]|$)")
     written = [
         each
