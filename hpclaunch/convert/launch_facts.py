@@ -5,6 +5,7 @@ The findings say what became of each line of an input, and so nothing of what no
 left out: who checks a conversion has one row for each fact, and of a refused input sees what it still takes.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,13 +15,14 @@ from msgspec.structs import replace
 from hpclaunch.convert.draft import Draft, Fact, sayable, shown
 from hpclaunch.convert.jobcheck import SHORT
 from hpclaunch.convert.secrets import Secrets
-from hpclaunch.values.conversion import Finding, LaunchFact
+from hpclaunch.values.conversion import Finding, LaunchFact, State
 
 _MOST = 3  # mounts or names
 _WIDE = 100  # characters
 _ASKED = "asked for"
 _ENVIRONMENT = "environment"
 _AN_IMAGE = "the image "
+_OF_MOUNTS = re.compile(r"\b(?:mount|volume)", re.IGNORECASE)
 _NOT_DETERMINED = "not determined"
 
 
@@ -53,8 +55,8 @@ def facts(draft: Draft, secrets: Secrets, lost: Sequence[str] = ()) -> tuple[Lau
     by_key: dict[str, list[Fact]] = {}
     for fact in draft.facts.values():
         by_key.setdefault(_key(fact), []).append(fact)
-    said = _said(draft.findings) if draft.refused else None
-    rows = [_fact(row, by_key, said, secrets) for row in _ROWS]
+    said = _said(draft.findings)
+    rows = [_fact(row, by_key, said, secrets, bool(draft.refused)) for row in _ROWS]
     return tuple(
         _in_doubt(each, lost, secrets) if lost and each.name == _ENVIRONMENT else each for each in rows
     )
@@ -69,12 +71,14 @@ def _in_doubt(fact: LaunchFact, lost: Sequence[str], secrets: Secrets) -> Launch
 
 
 def _said(findings: Sequence[Finding]) -> dict[str, Finding]:
-    """What findings of a refused input say of keys that its draft has not: an image that no job has, or what
-    the tool would do now."""
+    """What findings say of keys that the draft has not: an image or mounts that are not carried over, or what
+    the tool does now."""
     found = {}
     for each in findings:
         if each.kind == "left" and each.what.startswith(_AN_IMAGE):
             found["image"] = each
+        elif each.kind == "left" and _OF_MOUNTS.search(each.what):
+            found["mounts"] = each
         elif each.kind == "replaced" and each.became:
             found[each.became.partition(":")[0].partition(".")[0]] = each
     return found
@@ -86,22 +90,30 @@ def _key(fact: Fact) -> str:
 
 
 def _fact(
-    row: _Row, by_key: Mapping[str, list[Fact]], said: Mapping[str, Finding] | None, secrets: Secrets
+    row: _Row, by_key: Mapping[str, list[Fact]], said: Mapping[str, Finding], secrets: Secrets, refused: bool
 ) -> LaunchFact:
-    """`said` is None where the input was not refused."""
     its = [fact for key in row.keys for fact in by_key.get(key, ())]
-    if not its and said is not None:
-        known = next((said[key] for key in row.keys if key in said), None)
-        if known is None:
-            return LaunchFact(row.name, "not determined", _NOT_DETERMINED)
-        left = f"{known.what.removeprefix(_AN_IMAGE)}, which is not carried over"
-        told = known.became.partition(": ")[2] if known.became else left
-        return LaunchFact(row.name, "told", secrets.without(told), known.places)
-    if not its:
-        return LaunchFact(row.name, "default", row.default)
+    # Nobody answers what is asked of a job that is not written.
+    if not its or (refused and all(fact.is_open for fact in its)):
+        return _of_no_key(row, said, secrets, refused)
     told = secrets.without(sayable(", ".join(_told(row, its))))
     places = tuple(dict.fromkeys(place for fact in its for place in fact.places))
     return LaunchFact(row.name, "asked" if any(fact.is_open for fact in its) else "told", told, places)
+
+
+def _of_no_key(row: _Row, said: Mapping[str, Finding], secrets: Secrets, refused: bool) -> LaunchFact:
+    """A fact that no key of the job tells."""
+    known = next((said[key] for key in row.keys if key in said), None)
+    if known is None:
+        return (
+            LaunchFact(row.name, "not determined", _NOT_DETERMINED)
+            if refused
+            else LaunchFact(row.name, "default", row.default)
+        )
+    left = f"{known.what.removeprefix(_AN_IMAGE)}, which is not carried over"
+    told = known.became.partition(": ")[2] if known.became else left
+    state: State = "told" if refused or not known.became else "default"
+    return LaunchFact(row.name, state, secrets.without(told), known.places)
 
 
 def _told(row: _Row, its: list[Fact]) -> Iterator[str]:

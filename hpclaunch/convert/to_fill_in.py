@@ -18,11 +18,13 @@ _SURE = re.compile(
 )
 # These may be what a program takes: log.{rank}.txt.
 _PERHAPS = re.compile(
-    r"(?<![\w$}])\{[A-Za-z_]\w*\}|(?:(?<=[/=:,])|^)(?:[xX]{3,}|\.\.\.|…)(?=$|[/:,])|^\[[A-Z]+(?:_[A-Z]+)+\]$|^__[A-Z][A-Z0-9_]*__$"
+    r"(?<![\w$}])\{[A-Za-z_]\w*\}|^\[[A-Z]+(?:_[A-Z]+)+\]$"
+    r"|(?:(?<=[/=:,])|^)(?:[xX]{3,}|\.\.\.|…|__[A-Z][A-Z0-9_]*__)(?=$|[/:,])"
 )
 # One of them is in whatever either finds: most texts of a large script have none.
 _MARKS: tuple[str, ...] = ("<", "@", "%", "{", "[", "__", "...", "…", "xxx", "your", "path", "placeholder")
 _MARKS += ("_me", "-me", "this", "be", "_in", "with", "by", "here")
+_LOG = ("trials", "log")  # {trial} in it is the job file's own
 _AS_A_WHOLE = frozenset(("name", "image", "gpu_type", "workdir", "mounts", "container", "stage_in"))
 
 
@@ -38,7 +40,7 @@ def to_fill_in(text: str, perhaps: bool = True) -> str:
 def ask(draft: Draft) -> None:
     """Ask for the facts of the job that have such a value. Of what a program may know it is said."""
     for key, fact in list(draft.facts.items()):
-        if fact.is_open:
+        if fact.is_open or key == _LOG:
             continue
         words = [*_texts(fact.value)]
         sure = next(filter(None, (to_fill_in(text, perhaps=key[0] in _AS_A_WHOLE) for text in words)), "")

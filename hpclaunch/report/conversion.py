@@ -218,7 +218,7 @@ def _advice(todo: str) -> str:
 
 
 def _launch_row(fact: LaunchFact) -> tuple[str, str, str]:
-    lines = "no line tells it" if fact.state == "default" else _places(fact.places)
+    lines = _places(fact.places) or ("no line tells it" if fact.state == "default" else "")
     return fact.name, cut(plain(fact.told), _WIDEST_KEY), cut(lines, _LINES_OF_TEXT)
 
 

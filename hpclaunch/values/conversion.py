@@ -13,6 +13,9 @@ Kind = Literal[
 ]
 
 
+State = Literal["told", "asked", "default", "not determined"]
+
+
 class Place(Struct, frozen=True, order=True):
     """Lines of an input, from 1; `line` 0 is the file as a whole, and `last` 0 that one line. `file` is its
     name as it was given, or the option of the command line: --env DGXNNODES."""
@@ -66,7 +69,7 @@ class LaunchFact(Struct, frozen=True):
     """
 
     name: str
-    state: Literal["told", "asked", "default", "not determined"]
+    state: State
     told: str
     places: tuple[Place, ...] = ()
 

@@ -113,7 +113,7 @@ def _long(rest: list[Value], options: Table) -> list[Option]:
     word = rest.pop()
     attached = cut(word, "=")
     spelled = (attached[0] if attached else leading(word)).lstrip("-")
-    name, count = options.get(spelled, (spelled, 0))
+    name, count = options.get(spelled, (spelled, int(_is_value_of_unknown(rest))))
     if attached:
         given, more = attached[1], max(count - 1, 0)
     else:
@@ -125,6 +125,12 @@ def _long(rest: list[Value], options: Table) -> list[Option]:
     for each in following:
         value = each if value is None else join([*value, "=", *each])
     return [Option(name, value, " ".join(map(shown, [word, *following])))]
+
+
+def _is_value_of_unknown(rest: Sequence[Value]) -> bool:
+    """Whether the next word belongs to an option that no table has: a number before another option is no
+    program (--port 9969 -np 16)."""
+    return len(rest) > 1 and (known(rest[-1]) or "").isdecimal() and leading(rest[-2]).startswith("-")
 
 
 def _cluster(rest: list[Value], options: Table) -> list[Option]:

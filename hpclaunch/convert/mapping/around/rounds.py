@@ -19,6 +19,7 @@ FAILED = re.compile(
 )
 _OF_SEQ = re.compile(r"\$\(seq (?:-w )?(\d{1,9}) [^\s-]\S*\)")  # of which the end is not told
 _NAMES = re.compile(r"[A-Za-z_]\w*")
+_PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")  # before a condition
 
 
 def names_in(value: Value) -> set[str]:
@@ -146,7 +147,16 @@ def ends_at_failure(reading: ShellReading, command: Command, loop: Loop) -> bool
 
 def gives_up(reading: ShellReading, command: Command) -> bool:
     """Whether the script ends by itself where the command fails: set -e, or a trap."""
-    return not command.unnoticed and any(ends for each, ends in minded(reading) if each is command)
+    if command.unnoticed or " ".join(command.written.split()) in tested(reading):
+        return False
+    return any(ends for each, ends in minded(reading) if each is command)
+
+
+def tested(reading: ShellReading) -> set[str]:
+    """The commands of which a list asks whether they did well or not, as they are written: of A in `A && B`
+    or `A || STATUS=$?` no set -e minds that it fails."""
+    of_all = [each.conditions for each in reading.commands] + [each.conditions for each in reading.assigned]
+    return {_tested(conditions[-1]) for conditions in of_all if conditions}
 
 
 def minded(reading: ShellReading) -> Iterator[tuple[Command, bool]]:
@@ -211,3 +221,10 @@ def uses_of(reading: ShellReading, command: Command) -> set[str]:
             found.add(name)
             waiting += each.uses if each is not None else ()
     return found
+
+
+def _tested(condition: str) -> str:
+    """The command that a condition of a list is, whether it did well or not."""
+    text = _PLACE.sub("", condition)
+    text = text[5:-1] if text.startswith("not (") else text
+    return "" if text.startswith(("if ", "case ")) else " ".join(text.split())

@@ -1,7 +1,6 @@
 """Steps that fail: a job ends before its ranks start, and a script went on that has no `set -e`, or has the
 step in a list (A || B), where that does not count."""
 
-import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
@@ -9,7 +8,6 @@ from hpclaunch.convert.mapping.around import rounds
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.values.conversion import Place
 
-_PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")
 _MOST = 50  # lines that end a script, which are looked at for each step
 _WHY = (
     "the script went on where one of them failed: no set -e ended it there; a job ends before its ranks start"
@@ -24,7 +22,7 @@ class Failures:
 
     def __init__(self, reading: ShellReading, run: Command):
         self._minded = {id(each) for each, ends in rounds.minded(reading) if ends and not each.unnoticed}
-        self._tested = {_tested(each.conditions[-1]) for each in reading.commands if each.conditions}
+        self._tested = rounds.tested(reading)
         self._ends = reading.of("exit", "return")[:_MOST]
         self._end_with_run = self.end(run)
         self._told: list[Place] = []
@@ -51,11 +49,3 @@ class Failures:
         if self._behind:
             what = "steps behind a run that failed"
             draft.say("replaced", self._behind, what, became="after", why=_BEHIND, todo=_ELSE)
-
-
-def _tested(condition: str) -> str:
-    """The command that a condition of a list is, whether it did well or not: of A in `A && B` no set -e minds
-    that it fails."""
-    text = _PLACE.sub("", condition)
-    text = text[5:-1] if text.startswith("not (") else text
-    return "" if text.startswith(("if ", "case ")) else " ".join(text.split())

@@ -22,9 +22,12 @@ from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.texts import Line, line
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values.conversion import Place
 
 _MOST = 600  # commands; the account of all statements tells the others
 _INNER = "_hpclaunch_"  # stands for what is not known of a text that a shell is given (shell/walk.py)
+# What a container with all rights did as root.
+_DROP = "sync && sudo /sbin/sysctl vm.drop_caches=3"
 _BY_INPUT = re.compile(r"\bsudo( -S| --stdin)+\b")
 _LAUNCH = "srun starts the ranks in containers on all nodes itself"
 _KEY_LEFT = (
@@ -179,19 +182,22 @@ def _parameters(step: Started, piece: Started, before: bool, here: _Beside) -> N
 
 def _caches(step: Started, piece: Started, before: bool, here: _Beside) -> None:
     places = here.reading.origin(step.command, "drop_caches")
+    of_host = [each for each in here.steps if each.role == "caches" and each.container is None]
     if piece.container is not None:
         why = "a container with all rights is not needed: a step on the host drops the caches"
         here.draft.say("replaced", places, _short(piece), why=why)
+        if not any("drop_caches" in each.text for each in of_host):
+            _caches_step(step, _DROP, places, here)
         return
     if "drop_caches" not in piece.text:
         return
-    together = [
-        each
-        for each in here.steps
-        if each.group == step.group and each.role == "caches" and each.container is None
-    ]
+    together = [each for each in of_host if each.group == step.group]
     # A step has nobody who types a password, and no file has one.
     text = " && ".join(dict.fromkeys(_BY_INPUT.sub("sudo", _text(each.own_words)) for each in together))
+    _caches_step(step, text, places, here)
+
+
+def _caches_step(step: Started, text: str, places: Sequence[Place], here: _Beside) -> None:
     value = {"run": text, "where": "host", "per": "node", "optional": True, "name": "drop caches"}
     if _known_step(value, here.draft):
         return

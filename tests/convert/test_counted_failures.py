@@ -1,0 +1,64 @@
+"""A launcher that counts the failures of its rounds, drops caches in a container, and gives odd options."""
+
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+_RUN = "srun --mpi=pmix --container-image=r.io/x:1 ./t"
+
+
+def _of(text: str) -> tuple[dict[str, Any], Conversion]:
+    found = convert(classified({"run.sub": text}), Options({}))
+    return loaded(found.job), found
+
+
+@pytest.mark.parametrize(
+    ("line", "goes_on"),
+    [
+        (f"{_RUN} || rvs=$((rvs+$?))", True),
+        (f"{_RUN} || echo failed", True),
+        (f"{_RUN} && echo good", True),
+        (_RUN, False),
+        (f"{_RUN} || exit 1", False),
+        (f"{_RUN}; rvs=$((rvs+$?))", False),
+    ],
+)
+def test_with_set_e_a_loop_goes_on_where_a_list_asks_for_the_status(line: str, goes_on: bool) -> None:
+    job, _ = _of(f"{_HEAD}set -e\nrvs=0\nfor i in 1 2 3; do\n  {line}\ndone\nexit $rvs\n")
+    assert job["trials"].get("keep_going", "false") == ("true" if goes_on else "false")
+
+
+@pytest.mark.parametrize("start", ["docker run --rm", "srun -N 2 -n 2 docker run --rm"])
+def test_caches_that_a_container_drops_are_dropped_by_a_step_on_the_host(start: str) -> None:
+    drop = f'{start} --privileged r.io/x:1 bash -c "sync; echo 3 > /proc/sys/vm/drop_caches"'
+    keep = "srun -N 2 -n 2 docker run -d --rm --name c r.io/x:1 sleep infinity"
+    run = "docker exec c mpirun -np 16 -H a:8,b:8 ./t"
+    job, _ = _of(f"#!/bin/bash\n#SBATCH -N 2 -t 10\n{keep}\nfor i in 1 2 3; do\n  {drop}\n  {run}\ndone\n")
+    (step,) = job["before_each"]
+    assert ("drop_caches" in step["run"], step["where"], step["per"]) == (True, "host", "node")
+
+
+def test_the_job_files_own_word_for_a_trial_is_not_to_be_filled_in() -> None:
+    job, found = _of(f"{_HEAD}for i in 1 2 3; do\n  {_RUN} |& tee log-$i.txt\ndone\n")
+    assert job["trials"]["log"] == "log-{trial}.txt"
+    assert not [each for each in found.findings if "fill in" in each.why]
+
+
+@pytest.mark.parametrize("option", ["-port 9969", "--some-thing 12", "-some=5"])
+def test_a_number_behind_an_option_that_nobody_knows_is_no_program(option: str) -> None:
+    job, _ = _of(f"#!/bin/bash\nmpirun {option} -np 16 -H h0:8,h1:8 -bind-to none -x A=1 python t.py\n")
+    assert (job["command"], job["nodes"], job["ranks_per_node"]) == (["python", "t.py"], "2", "8")
+    assert (job["env"], job["bind"]["cpus"]) == ({"A": "1"}, "none")
+
+
+@pytest.mark.parametrize("mount", ["/a:/__PATH__", "__CLAIM__:/data"])
+def test_a_part_of_a_mount_that_nobody_filled_in_is_asked_for(mount: str) -> None:
+    job, _ = _of(f"{_HEAD}{_RUN.replace(' ./t', '')} --container-mounts={mount} ./t\n")
+    assert job["mounts"] == [ASK]
