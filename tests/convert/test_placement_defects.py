@@ -170,3 +170,24 @@ def test_a_script_in_front_of_the_command_binds_as_its_ranks_of_mpirun_do() -> N
     run = "mpirun -np 16 ./ompi_bind_x.sh ./t\n"
     files = {"ompi_bind_x.sh": _cases(_SWAPPED, "OMPI_COMM_WORLD_LOCAL_RANK")}
     assert any(why.startswith(_AWAY) for why in _whys(_converted(run, files)))
+
+
+@pytest.mark.parametrize(
+    ("before", "option", "is_asked"),
+    [
+        ("export DGXSYSTEM=DGXA100", "", True),
+        ("", "--cpu-bind=map_cpu:0,8,16,24", True),
+        ("", "--cpu-bind=none", False),
+        ("", "", False),
+    ],
+)
+def test_the_machine_is_asked_for_where_a_label_or_lists_of_cores_hang_on_it(
+    before: str, option: str, is_asked: bool
+) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 5\n"
+    text = f"{head}{before}\nsrun --mpi=none {option} ./t\n"
+    for machine in (None, catalogue.load("dgx-a100").value):
+        found = convert(classified({"run.sub": text}), Options({}, machine))
+        asked = [each for each in found.findings if "--node-type" in each.todo]
+        assert len(asked) == int(is_asked and machine is None)
+        assert "DGX" not in found.job.replace("DGXSYSTEM: DGXA100", "")

@@ -38,6 +38,25 @@ _CLUSTERS = {
 _MOST_RANKS = 64
 _MOST_TEXTS = 50  # for shells, that are read as each rank; of more, what they are for any
 
+_LABEL = "DGXSYSTEM"  # of MLPerf's launchers: any text, of which no machine follows
+_NODE_TYPE = "the node type of the machine that it ran on"
+_NOT_LOOKED = (
+    "no line tells which it is: whether ranks were bound to CPUs that it has, and to those beside their GPU, "
+    "nobody looked"
+)
+_GIVE_TYPE = "convert again with --node-type NAME: `hpclaunch topo list` has those that are known"
+
+
+def _machine(reading: ShellReading, job: Draft) -> Iterator[Finding]:
+    """A question for the machine where a launcher has a label of one, or lists of its cores: which it is no
+    label tells."""
+    lists = [fact for key, fact in job.facts.items() if key[0] == "bind" and isinstance(fact.value, list)]
+    label = reading.last(_LABEL)
+    if job.refused or not (lists or label):
+        return
+    places = (*([label.place] if label else []), *(place for fact in lists for place in fact.places))
+    yield Finding("question", tuple(dict.fromkeys(places)), _NODE_TYPE, why=_NOT_LOOKED, todo=_GIVE_TYPE)
+
 
 class Binding(Struct, frozen=True):
     """CPUs (or the CPUs of NUMA nodes) by local rank, and where the original says so."""
@@ -52,6 +71,7 @@ def find(reading: ShellReading, options: Options, job: Draft) -> Iterator[Findin
     """What the node type contradicts. `job` tells how many ranks there are, as far as that is known."""
     machine = options.node_type
     if machine is None:
+        yield from _machine(reading, job)
         return
     files = (*reading.sources, *reading.beside)
     nodes, per_node = job.number("nodes"), job.number("ranks_per_node")
