@@ -52,7 +52,7 @@ def text(conversion: Conversion, site: str = "") -> str:
             lines += wrapped(section.note, "  ")
         lines.append("")
         first = section.findings[:_MOST_FINDINGS]
-        lines += _rows(first) if section.brief else _items(first)
+        lines += [*_rows(first), *_reasons(first)] if section.brief else _items(first)
         while lines[-1] == "":
             lines.pop()
         lines += [f"  {said}" for said in _more(section)]
@@ -79,6 +79,7 @@ def markdown(conversion: Conversion, site: str = "") -> str:
         if section.brief:
             lines += ["| job file | lines | from |", "| --- | --- | --- |"]
             lines += [f"| {' | '.join(cell(part) for part in row)} |" for row in map(_row, first)]
+            lines += ["", *(f"- {escaped(said)}" for said in _why(first))]
         else:
             lines += [line for group in _groups(first) for line in _bullet(group)]
         lines += [line for said in _more(section) for line in ("", said)]
@@ -224,6 +225,27 @@ def _launch_row(fact: LaunchFact) -> tuple[str, str, str]:
 
 def _rows(findings: Sequence[Finding]) -> list[str]:
     return table(("JOB FILE", "LINES", "FROM"), list(map(_row, findings)))
+
+
+def _reasons(findings: Sequence[Finding]) -> Iterator[str]:
+    """What is said of carried values, below their table."""
+    yield ""
+    for said in _why(findings):
+        yield from wrapped(said, "  ", "      ")
+
+
+def _why(findings: Sequence[Finding]) -> Iterator[str]:
+    """Each reason once, with the keys that it is about, and what is left to do."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in findings:
+        if each.why:
+            names = found.setdefault((each.why, each.todo), [])
+            name = each.key or each.became.partition(":")[0]
+            if name not in names:
+                names.append(name)
+    for (why, todo), names in found.items():
+        listed = ", ".join(names[:_MOST_PLACES]) + (", ..." if len(names) > _MOST_PLACES else "")
+        yield plain(f"{listed}: {why}{f' -> {todo}' if todo else ''}")
 
 
 def _row(finding: Finding) -> tuple[str, str, str]:

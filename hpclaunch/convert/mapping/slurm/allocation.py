@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft, sayable
+from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm import batch_options
 from hpclaunch.convert.mapping.slurm.asked import NODES, Asked, number, of_batch, submitting
@@ -210,6 +211,8 @@ def _time(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
         )
         return
     minutes = number(each.value, reading, {})
+    if each.text is None and minutes is not None:
+        _say_later(reading, each, draft)
     text = each.text if each.text is not None or minutes is None else str(minutes)
     if text is None:
         either = either_of(reading, each.value or ())
@@ -227,6 +230,18 @@ def _time(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
         draft.ask(("time",), f"the time limit: {error}", each.places, each.written)
         return
     draft.put(("time",), _clock(text), each.places, each.written, why=why)
+
+
+def _say_later(reading: ShellReading, each: Asked, draft: Draft) -> None:
+    """Say that a limit is made of defaults that a script gives behind it: a configuration that is sourced
+    before had none of them, but where the operator gave some."""
+    for name in sorted(names_in(each.value or ())):
+        given = reading.last(name)
+        if given is not None and given.default:
+            value = shown(given.value)
+            why = "the time limit is made of it before the script gives it that: unset it counts 0 there"
+            todo = f"where the operator had set it convert again with --env {name}=..., else correct `time`"
+            draft.say("assumed", (given.place, *each.places), name, became=value, why=why, todo=todo)
 
 
 def _clock(text: str) -> str:

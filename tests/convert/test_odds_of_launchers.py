@@ -1,4 +1,4 @@
-"""A launcher that counts the failures of its rounds, drops caches in a container, and gives odd options."""
+"""Odds of launchers that a job had wrong once, or that a report said nothing of: each is small, and of its own kind."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from script_cases import ASK, loaded
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
+from hpclaunch.report.conversion import markdown, text
 from hpclaunch.values.conversion import Conversion
 
 _HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
@@ -62,3 +63,22 @@ def test_a_number_behind_an_option_that_nobody_knows_is_no_program(option: str) 
 def test_a_part_of_a_mount_that_nobody_filled_in_is_asked_for(mount: str) -> None:
     job, _ = _of(f"{_HEAD}{_RUN.replace(' ./t', '')} --container-mounts={mount} ./t\n")
     assert job["mounts"] == [ASK]
+
+
+def test_a_limit_made_of_a_default_that_stands_behind_it_is_said_to_be() -> None:
+    files = {
+        "run.sub": f'{_HEAD.replace(" -t 60", "")}: "${{NEXP:=5}}"\nfor i in $(seq $NEXP); do {_RUN}; done\n',
+        "config.sh": "export DGXNNODES=2 WALLTIME=$(( NEXP * 8 + 10 ))\n",
+    }
+    for given, said in (({}, ["5"]), ({"NEXP": "5"}, [])):
+        found = convert(classified(files), Options(given))
+        assert loaded(found.job)["time"] == "00:50:00"
+        own = (each for each in found.findings if each.what == "NEXP" and "before the script" in each.why)
+        assert [each.became for each in own] == said
+
+
+def test_what_is_said_of_carried_values_stands_in_the_texts_too() -> None:
+    _, found = _of(f"{_HEAD}export MASTER_ADDR=$(hostname)\nsrun --mpi=none ./t\n")
+    (why,) = (each.why for each in found.findings if each.key == "rendezvous")
+    assert " ".join(text(found).split()).count(why) == 1
+    assert why in markdown(found).replace("\\", "")
