@@ -1,4 +1,4 @@
-"""Odds of launchers that a job had wrong once, or that a report said nothing of: each is small, and of its own kind."""
+"""Odds of launchers that a job had wrong once, or of which a report said nothing."""
 
 from typing import Any
 
@@ -82,3 +82,16 @@ def test_what_is_said_of_carried_values_stands_in_the_texts_too() -> None:
     (why,) = (each.why for each in found.findings if each.key == "rendezvous")
     assert " ".join(text(found).split()).count(why) == 1
     assert why in markdown(found).replace("\\", "")
+
+
+def test_all_that_a_configuration_exports_is_handed_on_however_its_names_become_options() -> None:
+    asks = "mapfile -t E < <(env -i bash -c '. config.sh && compgen -e' | grep -E -v '^(PWD|SHLVL)')"
+    keep = "srun -N 2 -n 2 docker run -d --rm --name c r.io/x:1 sleep infinity"
+    run = 'docker exec "${E[@]/#/--env=}" c mpirun -np 16 -H a:8,b:8 ./t'
+    files = {
+        "run.sub": f"#!/bin/bash\n#SBATCH -N 2 -t 10\nsource config.sh\n{asks}\n{keep}\n{run}\n",
+        "config.sh": "export LR=1 BS=2\n",
+    }
+    found = convert(classified(files), Options({}))
+    assert loaded(found.job)["env"] == {"LR": "1", "BS": "2"}
+    assert not [each for each in found.findings if "never reached" in each.why]

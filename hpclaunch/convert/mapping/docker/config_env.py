@@ -40,6 +40,9 @@ def told(reading: ShellReading) -> ShellReading:
     arrays: set[Value] = {
         each.value for each in reading.assigned if _made_of(each, first.name) and len(each.value) == 1
     }
+    arrays |= {
+        word for each in reading.of("docker", "srun", "ssh") for word in each.words if _is_option(word)
+    }
     return structs.replace(
         reading,
         commands=tuple(
@@ -53,6 +56,12 @@ def told(reading: ShellReading) -> ShellReading:
 
 def _asks(each: Assigned) -> bool:
     return any(isinstance(part, Unknown) and _ASKS_FOR_NAMES.search(part.name) for part in each.value)
+
+
+def _is_option(word: Value) -> bool:
+    """Whether it is each of the names behind --env=, as "${NAMES[@]/#/--env=}" is."""
+    names = word[1] if len(word) == 2 and word[0] == "--env=" else ""
+    return isinstance(names, Unknown) and _ASKS_FOR_NAMES.search(names.name) is not None
 
 
 def _made_of(each: Assigned, name: str) -> bool:
