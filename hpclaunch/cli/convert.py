@@ -71,7 +71,8 @@ def convert(
     Exit status: 0 where there is a job file (which has the questions that are open, if any), 1 where the
     input cannot be converted, 2 where it is wrong.
     """
-    _check_outputs(files, output, force, report)
+    named = [each for each in (site_name, node_type) if each is not None and is_path(each)]
+    _check_outputs((*files, *named), output, force, report)
     environment = _environment(env)
     words = _words(arguments) if arguments is not None else None
     site = _site(site_name) if site_name is not None else None
@@ -86,7 +87,7 @@ def convert(
 
 
 def _check_outputs(files: Sequence[str], output: str | None, force: bool, report: str | None) -> None:
-    """An input is never written over, and nothing else without --force."""
+    """What is read, a site's file too, is never written over, and nothing else without --force."""
     for path in (output, report):
         if path is not None and any(_are_same(path, file) for file in files):
             raise InputError(f"{path} is one of the files that are read: name another file")

@@ -81,6 +81,17 @@ def test_an_input_is_never_written_over(folder: Path) -> None:
     assert (folder / "run.sub").read_text() == SCRIPT
 
 
+@pytest.mark.parametrize("option", ["--site", "--node-type"])
+@pytest.mark.parametrize("output", ["-o", "--report"])
+def test_the_file_of_a_site_or_a_node_type_is_never_written_over(
+    folder: Path, option: str, output: str
+) -> None:
+    (folder / "facts.yaml").write_text("version: 1\n")
+    done = convert(folder, "run.sub", option, "./facts.yaml", output, "facts.yaml", "--force")
+    assert "is one of the files that are read" in complaint(done)
+    assert (folder / "facts.yaml").read_text() == "version: 1\n"
+
+
 def test_nothing_else_is_written_over_without_force(folder: Path) -> None:
     (folder / "kept").write_text("kept")
     for words in (("-o", "kept"), ("--report", "kept"), ("-o", "no_folder/../kept")):
