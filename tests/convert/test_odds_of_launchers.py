@@ -1,5 +1,6 @@
 """Odds of launchers that a job had wrong once, or of which a report said nothing."""
 
+import subprocess
 from typing import Any
 
 import pytest
@@ -95,3 +96,22 @@ def test_all_that_a_configuration_exports_is_handed_on_however_its_names_become_
     found = convert(classified(files), Options({}))
     assert loaded(found.job)["env"] == {"LR": "1", "BS": "2"}
     assert not [each for each in found.findings if "never reached" in each.why]
+
+
+def test_a_tilde_behind_a_colon_of_an_assignment_is_the_home_folder() -> None:
+    given = "E=a:~/x F=~/y:~/z G='q:~/x' H=c:~:d"
+    job, _ = _of(f"{_HEAD}export {given}\nI=x:~/i srun --mpi=none ./t\n")
+    line = " ".join(f'{name}="${name}"' for name in "EFGH")
+    said = subprocess.run(
+        ["bash", "-c", f"{given}; echo {line}"],
+        env={"HOME": "/H"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    command = job["command"]
+    script = command if isinstance(command, str) else command[-1]
+    script = script.replace("exec ./t", f"echo {line} I=$I")
+    env = {"HOME": "/H", "PATH": "/usr/bin:/bin", **job.get("env", {})}
+    ran = subprocess.run(["sh", "-c", script], env=env, capture_output=True, text=True, check=True)
+    assert ran.stdout == said.stdout.rstrip("\n") + " I=x:/H/i\n"

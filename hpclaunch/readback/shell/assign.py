@@ -20,7 +20,7 @@ def assign(state: State, expander: "Expander", assignment: Assignment, keyed: bo
     Unreadable."""
     name, index, adds = assignment.name, assignment.index, assignment.adds
     # What stands behind the = may change the variable, and comes first.
-    value = expander.value(assignment.value) if assignment.array is None else ()
+    value = expander.assigned(assignment.value) if assignment.array is None else ()
     before = state.get(name)
     old = before.value if before else None
     keyed = keyed or (isinstance(old, Array) and old.keyed)

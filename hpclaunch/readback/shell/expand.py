@@ -2,7 +2,7 @@
 order."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from hpclaunch.readback.shell import arithmetic, braces, indirect, parameters, patterns, pieces
 from hpclaunch.readback.shell.assign import assign
@@ -18,6 +18,7 @@ from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, k
 
 _LONG = 2000  # of a longer text it is counted what it costs
 _NAMES = re.compile(r"(?<![\w#])[A-Za-z_]\w*", re.ASCII)
+_TILDE = re.compile(r"(~[^/:]*)(.*)", re.DOTALL)
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 _TESTS = frozenset((":-", "-", ":=", "=", ":?", "?", ":+", "+"))
 
@@ -68,6 +69,14 @@ class Expander(Lookup):
         if written.value is not None:
             return written.value
         return self._joined(self._with_home(written.pieces))
+
+    def assigned(self, written: Word) -> Value:
+        """The word of an assignment, in which ~ is the home folder behind each `:` too. Raises Unreadable."""
+        if ":~" not in written.written:
+            return self.value(written)
+        found = self._with_home(written.pieces)
+        split = [part for at, piece in enumerate(found) for part in _behind_colons(piece, found[at + 1 :])]
+        return self._joined(split)
 
     def joined(self, written: Word) -> Value:
         """A here-document, or the key of an array: the same, but ~ is text. Raises Unreadable."""
@@ -346,3 +355,19 @@ class Expander(Lookup):
         text = texts[0] or ""
         first, last = parameters.cut(text, start, count)
         return [(text[first:last],)]
+
+
+def _behind_colons(piece: Piece, after: Sequence[Piece]) -> Iterator[Piece]:
+    """The piece, with a home folder for each ~ that stands behind a `:` of it."""
+    if not isinstance(piece, pieces.Literal) or piece.quoted or ":~" not in piece.text:
+        yield piece
+        return
+    first, *parts = re.split(r"(?<=:)(?=~)", piece.text)
+    yield pieces.Literal(first, False)
+    for number, part in enumerate(parts):
+        tilde, rest = _TILDE.fullmatch(part).groups()  # type: ignore[union-attr]
+        if rest or number + 1 < len(parts) or not after:
+            yield pieces.Home(tilde)
+            yield pieces.Literal(rest, False)
+        else:
+            yield pieces.Literal(part, False)  # ~$NAME
