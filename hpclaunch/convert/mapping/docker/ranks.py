@@ -50,6 +50,7 @@ def put(
     elif by_srun is None:
         why = "docker starts the command once on a node"
         draft.put(("ranks_per_node",), 1, (command.place,), what, why=why)
+        _say_script(reading, main, draft)
     elif by_srun.per_node is None:
         question = f"how many ranks on each node: {by_srun.doubt or 'srun does not tell it'}"
         draft.ask(("ranks_per_node",), question, by_srun.places, what)
@@ -61,6 +62,17 @@ def put(
     kind = (known(option.value or ()) or "").partition("_")[0] if option is not None else ""
     if option is not None and kind in ("pmix", "pmi2", "none"):
         draft.put(("mpi",), kind, (command.place,), option.written)
+
+
+def _say_script(reading: ShellReading, main: Started, draft: Draft) -> None:
+    """Say of a script in the image, which docker starts once, that it may start ranks."""
+    script = known(main.words[0]) if main.words else None
+    names = {each.name.rpartition("/")[2] for each in (*reading.sources, *reading.beside)}
+    if script is not None and script.endswith(".sh") and base_name(main.words[0]) not in names:
+        why = "docker starts it once on a node, and what it starts is not read: the file is not given"
+        todo = "see that file: where it starts ranks write ranks_per_node, mpi and bind as it has them"
+        what = f"whether {script} starts ranks itself"
+        draft.say("question", (main.command.place,), what, became="ranks_per_node: 1", why=why, todo=todo)
 
 
 def hidden_starter(main: Started) -> str:
