@@ -79,7 +79,7 @@ def _said(findings: Sequence[Finding]) -> dict[str, Finding]:
             found["image"] = each
         elif each.kind == "left" and _OF_MOUNTS.search(each.what):
             found["mounts"] = each
-        elif each.kind == "replaced" and each.became:
+        elif each.kind in ("replaced", "assumed") and each.became:
             found[each.became.partition(":")[0].partition(".")[0]] = each
     return found
 

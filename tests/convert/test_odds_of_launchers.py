@@ -115,3 +115,21 @@ def test_a_tilde_behind_a_colon_of_an_assignment_is_the_home_folder() -> None:
     env = {"HOME": "/H", "PATH": "/usr/bin:/bin", **job.get("env", {})}
     ran = subprocess.run(["sh", "-c", script], env=env, capture_output=True, text=True, check=True)
     assert ran.stdout == said.stdout.rstrip("\n") + " I=x:/H/i\n"
+
+
+@pytest.mark.parametrize("own", ["", "--container-mounts=/e:/e"])
+def test_mounts_of_the_scripts_own_container_are_asked_for_where_srun_has_none(own: str) -> None:
+    head = f"{_HEAD}#SBATCH --container-mounts=/d:/d\n#SBATCH --container-workdir=/d\n"
+    job, found = _of(f"{head}srun --mpi=pmix --container-image=r.io/x:1 {own} ./t\n")
+    assert job["mounts"] == (["/e:/e"] if own else [ASK])
+    assert any(each.kind == "left" and "--container-workdir" in each.what for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("run", "keeps"),
+    [("torchrun --nproc_per_node=8 --nnodes=2 t.py", False), ("--ntasks=16 python t.py", True)],
+)
+def test_what_a_launcher_gives_each_process_is_not_what_the_script_exports(run: str, keeps: bool) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=1 --gpus-per-node=8 -t 60\n"
+    job, _ = _of(f"{head}export WORLD_SIZE=$SLURM_NNODES\nsrun --mpi=none {run}\n")
+    assert ("WORLD_SIZE" in job.get("env", {})) == keeps

@@ -20,6 +20,7 @@ from hpclaunch.convert.mapping.slurm.export import Export
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import is_here, line
+from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secret_names import is_secret, names_file
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
@@ -50,6 +51,9 @@ _LEFT: dict[Owner, tuple[str, str]] = {
     "enroot": ("Pyxis does not hand it on to Enroot", "ask the site to set it in enroot.conf"),
 }
 _OF_PMI = ("PMI_", "PMIX_")
+# torch/distributed/elastic/agent/server/local_elastic_agent.py sets these in each process.
+_OF_LAUNCHER = frozenset(("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"))
+_GIVE_THEIRS = frozenset(("torchrun", "torch.distributed.launch"))
 # What srun takes for an option that a job file has no key for.
 _ORDER = (
     "srun puts ranks on the nodes as a file lists them, each node as many as it has lines (srun(1), "
@@ -87,6 +91,7 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
     handed = reached(reading, command, ranks.export, draft)
     of_line = of_the_line.names(reading, command, [(each.name, each.value) for each in handed])
     perhaps = perhaps_exported.names(reading, command)
+    by_launcher = any(layer.program in _GIVE_THEIRS for layer in layers(command.words))
     for each in handed:
         name, value, places = each.name, each.value, each.places
         if name in ranks.options or (name in to_fill and each.places[0].file.startswith("--env ")):
@@ -97,6 +102,9 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
             draft.say("replaced", places, name, why="`trials` sets it, another one for each trial")
         elif name in ranks.swept:
             draft.say("replaced", places, name, why="`sweep` sets it, for each point")
+        elif name in _OF_LAUNCHER and by_launcher:
+            why = "what starts the processes gives each its own, and hpclaunch does so now"
+            draft.say("replaced", places, f"{name}={_short(each)}", why=why)
         elif _is_unused(reading, each):
             why = "no line of the files names it"
             draft.say("without effect", places, f"{name}={_short(each)}", why=why)

@@ -165,6 +165,8 @@ def _put_options(launch: Launch, draft: Draft) -> None:
 def _put_image(launch: Launch, files: Mapping[str, Sequence[Source]], draft: Draft) -> None:
     """The image and its container."""
     reading, run = launch.reading, launch.run
+    if not alone.is_one(run, launch.by):
+        _mounts_of_batch(reading, run, draft)
     if not launch.image:
         _image_of_batch(reading, draft)
         in_texts.say(reading, run, files.get("rank script", ()), draft)
@@ -277,6 +279,22 @@ def _of_variables(reading: ShellReading) -> Iterator[Asked]:
         each = reading.last(name)
         if each is not None and each.exported:
             yield Asked(option, each.value, name, (each.place,), "variable")
+
+
+def _mounts_of_batch(reading: ShellReading, run: Step, draft: Draft) -> None:
+    """Mounts and a folder of the script's own container, which no line gives to srun."""
+    given = {each.name for each in run.asked}
+    for each in of_batch(reading):
+        said = f"the script's container had {shown(each.value or ())}, and no line says so of srun"
+        if each.name in given:
+            continue
+        if each.name == "container-mounts":
+            key = ("mounts", draft.count("mounts"))
+            draft.ask(key, f"SRC:DST: {said}", each.places, each.written)
+        elif each.name == "container-workdir":
+            draft.say(
+                "left", each.places, each.written, why=said, todo="where ranks start there write workdir"
+            )
 
 
 def _image_of_batch(reading: ShellReading, draft: Draft) -> None:
