@@ -46,7 +46,7 @@ def test_an_image_without_an_address_is_a_file(image: str, told: list[str], star
 
 
 def test_another_home_is_told() -> None:
-    run = "#!/bin/bash\n#SBATCH -N 2\nsrun singularity exec --home /work/me:/home/me train.sif ./t\n"
+    run = "#!/bin/bash\n#SBATCH -N 2\nsrun singularity exec --home /scratch/me:/home/me train.sif ./t\n"
     (home,) = (
         each for each in convert(classified({"go.sh": run}), Options({})).findings if "--home" in each.what
     )
