@@ -133,3 +133,24 @@ def test_what_a_launcher_gives_each_process_is_not_what_the_script_exports(run: 
     head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=1 --gpus-per-node=8 -t 60\n"
     job, _ = _of(f"{head}export WORLD_SIZE=$SLURM_NNODES\nsrun --mpi=none {run}\n")
     assert ("WORLD_SIZE" in job.get("env", {})) == keeps
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_script_in_an_image_that_nobody_gave_may_start_ranks(given: bool) -> None:
+    keep = "docker run --rm --init --detach --gpus all --name=c a/b:1 sleep infinity"
+    files = {"run.sh": f"#!/bin/bash\n{keep}\ndocker exec -it c ./go.sh\n"}
+    files |= {"go.sh": "#!/bin/bash\npython train.py\n"} if given else {}
+    found = convert(classified(files), Options({}))
+    assert not found.job
+    assert any("starts ranks itself" in each.what for each in found.findings) != given
+
+
+def test_a_world_of_a_pod_that_its_ranks_are_not_is_told_in_the_report() -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: ubuntu, "
+    pod += 'command: [python, t.py], env: [{name: WORLD_SIZE, value: "8"}]}]}\n'
+    assert "(WORLD_SIZE was 8)" in text(convert(classified({"a.yaml": pod}), Options({})))
+
+
+def test_what_a_script_makes_and_exports_without_a_known_run_is_left() -> None:
+    _, found = _of(f"{_HEAD}export A=$(./made) B=1\n$RUN\n")
+    assert any(each.kind == "left" and each.what.startswith("A") for each in found.findings)

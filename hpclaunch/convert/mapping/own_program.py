@@ -34,7 +34,7 @@ def put(reading: ShellReading, draft: Draft) -> None:
     made = in_doubt(reading, [word for command in reading.commands for word in command.words])
     stand_ins = dict.fromkeys(made, "")
     export = run_command.export_of(reading, run)
-    ranks = Ranks(export, (), {}, (), "", (), stand_ins, draft.number("gpus_per_node"), container=False)
+    ranks = Ranks(export, stand_ins=stand_ins, gpus=draft.number("gpus_per_node"))
     later = put_exported(reading, run.command, ranks, draft)
     before = surroundings.put(reading, run.command, draft, image=False)
     words = run_command.words_of(reading, run, run.inner, launcher, draft)

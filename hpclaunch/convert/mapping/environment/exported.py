@@ -73,14 +73,14 @@ class Ranks(Struct, frozen=True):
     the script is not."""
 
     export: Export
-    options: Collection[str]
-    slurm: Mapping[str, int]
-    read_inside: Collection[str]
-    trial: str
-    swept: Collection[str]
-    stand_ins: Mapping[str, str]
-    gpus: int | None
-    container: bool
+    options: Collection[str] = ()
+    slurm: Mapping[str, int] = {}
+    read_inside: Collection[str] = ()
+    trial: str = ""
+    swept: Collection[str] = ()
+    stand_ins: Mapping[str, str] = {}
+    gpus: int | None = None
+    container: bool = False
 
 
 def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> list[tuple[str, Value]]:

@@ -5,24 +5,22 @@ from hpclaunch.convert.mapping.environment import exported
 from hpclaunch.convert.mapping.slurm import export
 from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Value
 
 
 def put(reading: ShellReading, found: Allocation, draft: Draft) -> None:
     """Put what is exported to the last command that may start something."""
     commands = (each for each in reversed(reading.commands) if each.environment and not each.within)
     last = next(commands, None)
-    if last is None:
-        return
-    ranks = exported.Ranks(
-        export.of(last, None, of_batch(reading)),
-        options=(),
-        slurm=found.numbers,
-        read_inside=(),
-        trial="",
-        swept=(),
-        stand_ins={},
-        gpus=draft.number("gpus_per_node"),
-        container=False,
-    )
-    exported.put(reading, last, ranks, draft)
+    if last is not None:
+        put_to(reading, last, found, draft)
+
+
+def put_to(
+    reading: ShellReading, command: Command, found: Allocation, draft: Draft
+) -> list[tuple[str, Value]]:
+    """Put what is exported to a command. Returns the variables that the command's text would have to make."""
+    gpus = draft.number("gpus_per_node")
+    ranks = exported.Ranks(export.of(command, None, of_batch(reading)), slurm=found.numbers, gpus=gpus)
+    return exported.put(reading, command, ranks, draft)

@@ -2,9 +2,8 @@
 variables that it gets."""
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.environment import exported
-from hpclaunch.convert.mapping.slurm import export, run_sizes
-from hpclaunch.convert.mapping.slurm.asked import of_batch
+from hpclaunch.convert.mapping.environment import of_no_run
+from hpclaunch.convert.mapping.slurm import run_sizes
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.reading import Command, ShellReading
@@ -40,17 +39,6 @@ def put(reading: ShellReading, command: Command, found: Allocation, draft: Draft
     ):
         if (key,) not in draft.facts:
             draft.ask((key,), f"{asked}: {may}", (command.place,), what, todo=todo)
-    ranks = exported.Ranks(
-        export.of(command, None, of_batch(reading)),
-        options=(),
-        slurm=found.numbers,
-        read_inside=(),
-        trial="",
-        swept=(),
-        stand_ins={},
-        gpus=draft.number("gpus_per_node"),
-        container=False,
-    )
-    for each, value in exported.put(reading, command, ranks, draft):
+    for each, value in of_no_run.put_to(reading, command, found, draft):
         why = f"its value is {shown(value)}, which is made where the script runs"
         draft.say("left", (command.place,), each, why=why, todo=f"write env.{each}, if the ranks need it")
