@@ -34,6 +34,9 @@ def test_ranks_that_a_longer_text_starts_are_told(starter: str) -> None:
         ("nvidia-docker run", "all of a node's"),
         ("podman run --device nvidia.com/gpu=all", "all of a node's"),
         ("docker run $OPTIONS", "all of a node's"),
+        ("docker run --gpus device=$1", "--gpus device=${1} names"),
+        ("NV_GPU=$1 nvidia-docker run", "NV_GPU=${1} names"),
+        ("docker run --runtime nvidia -e NVIDIA_VISIBLE_DEVICES=$1", "NVIDIA_VISIBLE_DEVICES=${1} names"),
     ],
 )
 def test_gpus_that_are_let_in(how: str, said: str) -> None:

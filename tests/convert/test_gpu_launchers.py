@@ -164,6 +164,22 @@ def test_nodes_that_had_worlds_of_their_own_are_said(line: str, ranks: str, are_
 
 
 @pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("srun torchrun --standalone --nproc_per_node=2 t.py", "each of the 4 tasks had a world of its own"),
+        ("torchrun --standalone --nproc_per_node=2 t.py", ""),
+        ("srun -n1 torchrun --nproc_per_node=2 t.py", ""),
+    ],
+)
+def test_tasks_of_one_node_that_had_worlds_of_their_own_are_said(line: str, said: str) -> None:
+    text = f"{_HEAD.rstrip()} -N 1 --ntasks-per-node=4\n{line}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    apart = [each.why for each in found.findings if "a world of its own" in each.why]
+    assert bool(apart) == bool(said)
+    assert all(said in why for why in apart)
+
+
+@pytest.mark.parametrize(
     ("asked", "told", "ranks"),
     [
         ("--gpus-per-node=8 --ntasks-per-node=1", "$SLURM_GPUS_PER_NODE", "8"),

@@ -25,7 +25,9 @@ def test_nodes_and_ranks_are_those_of_the_list(lines: str, nodes: str | None, ra
     assert (job.get("nodes"), job.get("ranks_per_node")) == (nodes, ranks)
 
 
-@pytest.mark.parametrize(("devices", "count"), [('"device=6, 7"', "2"), ('"device=0,1,2"', "3"), ("2", "2")])
+@pytest.mark.parametrize(
+    ("devices", "count"), [('"device=6, 7"', "2"), ('"device=0,1,2"', "3"), ("2", "2"), ("device=3", "1")]
+)
 def test_devices_of_docker_are_counted(devices: str, count: str) -> None:
     line = f"docker run --gpus '{devices}' lab/t:1 ./t"
     found = convert(classified({"go.sh": f"#!/bin/bash\n{line}\n"}), Options({})).findings

@@ -22,6 +22,7 @@ def _of(lines: str) -> tuple[dict[str, Any], Conversion]:
     [
         ("module load gcc impi/2021\nmpirun -np 8 ./app", "pmi2"),
         ("module load intel_comp/2019 intel_mpi/2019\nmpirun -np 8 ./app", "pmi2"),
+        ("module load mpi/intel/2021.4\nmpirun -np 8 ./app", "pmi2"),
         ("module load intel-oneapi-mpi\nmpirun -np 8 ./app", "pmi2"),
         ("module load mvapich2/2.3\nmpiexec -n 8 ./app", "pmi2"),
         ("source /opt/intel/oneapi/setvars.sh\nmpirun -n 8 ./app", "pmi2"),

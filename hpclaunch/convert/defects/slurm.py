@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from itertools import chain, dropwhile
+from difflib import get_close_matches
+from itertools import chain, dropwhile, takewhile
 
 from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.mapping.slurm.asked import OF_SBATCH, submitting
@@ -30,6 +31,8 @@ _OPTIONS = {
 }
 
 _DIRECTIVE = re.compile(r"#SBATCH[ \t]+-")
+_COMMENT_WITH_OPTION = re.compile(r"#(\w+)[ \t]+-")
+_ALIKE = 0.8  # a letter left out, put in, or two that changed places
 # The path of the script itself, as its folder or followed to it.
 _OWN_FOLDER = re.compile(r"\b(?:dirname|realpath|readlink)\b[^;|&)]*\$(?:0\b|\{0\b|\{?BASH_SOURCE\b)")
 
@@ -38,6 +41,7 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
     """Assignments to Slurm's variables, HCAs by prefix, and the folder of a script that sbatch takes."""
     yield from _own_folder(reading)
     yield from _too_late(reading, parsed)
+    yield from _misspelt(reading)
     submits = bool(submitting(reading))
     for assigned in reading.assigned:
         option = _OPTIONS.get(assigned.name)
@@ -107,6 +111,19 @@ def _too_late(reading: ShellReading, parsed: list[Parsed]) -> Iterator[Finding]:
     for number, line in behind:
         if _DIRECTIVE.match(line) and not any(number in each for each in documents):
             why = "sbatch reads such lines before the first command alone: this one says nothing"
+            todo = "where it is meant write it in the job file"
+            yield Finding("defect", (Place(reading.script, number),), line.strip(), why=why, todo=todo)
+
+
+def _misspelt(reading: ShellReading) -> Iterator[Finding]:
+    """Comments that are a #SBATCH line but for a letter or two, and so say nothing: sbatch compares the mark
+    as it stands (_opt_batch_script in src/sbatch/opt.c)."""
+    text = next((each.text for each in reading.sources if each.name == reading.script), "")
+    head = takewhile(lambda row: row[1].strip()[:1] in ("", "#"), enumerate(text.split("\n"), 1))
+    for number, line in head:
+        word = _COMMENT_WITH_OPTION.match(line)
+        if word and word[1] != "SBATCH" and get_close_matches(word[1].upper(), ["SBATCH"], cutoff=_ALIKE):
+            why = f"sbatch reads lines that begin with #SBATCH, and takes #{word[1]} for a comment"
             todo = "where it is meant write it in the job file"
             yield Finding("defect", (Place(reading.script, number),), line.strip(), why=why, todo=todo)
 

@@ -274,11 +274,11 @@ def _is_gpu(text: str) -> bool:
 
 
 def count_of_gpus(option: Option) -> int | None:
-    """How many GPUs `--gpus` gives: a number is a count there, and device=0,1 a list."""
+    """How many GPUs `--gpus` gives: a number is a count there, and device=1 and device=0,1 are lists."""
     text = (known(option.value or ()) or "").strip().strip("'\"").removeprefix("count=")
     if text.isdecimal():
         return int(text)
-    return gpus(option.value or ()) if "device=" in text else None
+    return visible_gpus((text.removeprefix("device="),)) if text.startswith("device=") else None
 
 
 def visible_gpus(value: Value) -> int | None:

@@ -28,7 +28,7 @@ def put(
         return
     if launcher is not None:
         launchers.put_launcher(reading, command, launcher, draft)
-        launchers.say_apart(command, launcher, found.nodes, draft)
+        launchers.say_apart(command, launcher, Ranks(found.nodes, 1, ()), draft)
         size = launchers.size(reading, command, launcher, found.nodes, slurm_numbers)
         if launcher.program == "deepspeed" and size.per_node is None and not size.doubt:
             size = _of_list(reading, size)

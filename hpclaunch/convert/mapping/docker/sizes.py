@@ -4,7 +4,7 @@ and mpirun."""
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
@@ -16,14 +16,13 @@ from hpclaunch.convert.mapping.slurm.by_mpirun import of_all
 from hpclaunch.convert.mapping.slurm.settled import by_role, settled
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.words.host_lists import lists
-from hpclaunch.convert.mapping.words.hosts import Counted
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
@@ -240,13 +239,17 @@ def put_gpus(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> N
     more of them."""
     key = ("gpus_per_node",)
     fact = draft.facts.get(key)
-    let_in = next(_let_in(reading, steps), None)
+    of_gpus = list(_let_in(reading, steps))
+    let_in = next((each for each in of_gpus if each.count is not None), None)
     if fact is None or fact.is_open:
         if let_in is not None:
             draft.put(key, let_in.count, let_in.places, let_in.what)
             return
         places = tuple(step.command.place for step in steps) or (Place(reading.script),)
         told = "docker lets all of a node's in, and how many those are is not told"
+        some = next((each for each in of_gpus if not each.is_told), None)
+        if some is not None:
+            told = f"docker lets those in that {some.what} names, which is not told"
         if _lets_none_in(steps):
             told = "docker is told to let none in (0, but for nodes whose docker does so without an option)"
         draft.ask(key, f"how many GPUs on each node: {told}", places, "GPUs")
@@ -259,23 +262,40 @@ def put_gpus(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> N
         draft.say("defect", let_in.places, let_in.what, why=f"{why}: the others may be another job's")
 
 
-def _let_in(reading: ShellReading, steps: Sequence[Started]) -> Iterator[Counted]:
-    """What docker is told of GPUs: --gpus, NV_GPU in front of it, NVIDIA_VISIBLE_DEVICES by -e."""
+class _Let(Struct, frozen=True):
+    """What docker is told of GPUs: as it is written, how many those are (None: all, or not told), whether
+    it is told at all, and its lines."""
+
+    what: str
+    count: int | None
+    is_told: bool
+    places: tuple[Place, ...]
+
+
+def _let_in(reading: ShellReading, steps: Sequence[Started]) -> Iterator[_Let]:
+    """By --gpus, NV_GPU in front of docker, NVIDIA_VISIBLE_DEVICES by -e."""
     for step in steps:
         layer = step.layer("docker run")
         option = layer.option("gpus") if layer is not None else None
-        count = count_of_gpus(option) if option is not None else None
-        if option is not None and count is not None:
-            places = reading.origin(step.command, known(option.value or ()) or option.written)
-            yield Counted(count, places, option.written)
-        given = [(name, shown(value)) for name, value in step.command.prefix]
+        if option is not None:
+            text = known(option.value or ())
+            places = reading.origin(step.command, text or option.written)
+            yield _Let(option.written, count_of_gpus(option), text is not None, places)
+        given = list(step.command.prefix)
         for each in step.layers:
-            texts = [*(option.value or () for option in each.all("env")), *each.words]
-            given += [(name, value) for name, _, value in (shown(text).partition("=") for text in texts)]
+            values = [*(option.value or () for option in each.all("env")), *each.words]
+            given += [_pair(value) for value in values if value and isinstance(value[0], str)]
         for name, value in given:
-            count = visible_gpus((value,)) if name in ("NV_GPU", "NVIDIA_VISIBLE_DEVICES") else None
-            if count is not None:
-                yield Counted(count, reading.origin(step.command, name), f"{name}={value}")
+            if name in ("NV_GPU", "NVIDIA_VISIBLE_DEVICES"):
+                places = reading.origin(step.command, name)
+                what = f"{name}={shown(value)}"
+                yield _Let(what, visible_gpus(value), known(value) is not None, places)
+
+
+def _pair(word: Value) -> tuple[str, Value]:
+    """NAME and value of a word NAME=value, whose value need not be known."""
+    name, _, rest = str(word[0]).partition("=")
+    return name, ((rest,) if rest else ()) + word[1:]
 
 
 def _lets_none_in(steps: Sequence[Started]) -> bool:

@@ -9,6 +9,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import deepspeed
 from hpclaunch.convert.mapping.ranks.rendezvous import SETS_ALL, carries_addresses
 from hpclaunch.convert.mapping.slurm.asked import number
+from hpclaunch.convert.mapping.slurm.sizes import Ranks
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs import accelerate, torch
 from hpclaunch.convert.programs.layers import PER_GPU, Layer, Option
@@ -143,18 +144,20 @@ def _nodes_of_composer(
     return FanOut(total // count, tuple(dict.fromkeys(places)), f"{every.written} {each.written}")
 
 
-def say_apart(command: Command, layer: Layer, nodes: int | None, draft: Draft) -> None:
-    """Where each node starts a launcher that is told of no others, each of them has a world of its own:
+def say_apart(command: Command, layer: Layer, ranks: Ranks, draft: Draft) -> None:
+    """Where each task starts a launcher that is told of no others, each of them has a world of its own:
     --nnodes of torchrun is 1:1 (torch/distributed/run.py), --num_machines of accelerate 1, and deepspeed
     without a list of hosts takes what its node has."""
     told = {"nnodes", "config_file", "hostfile", "include", "world_size", ""} & {
         each.name for each in layer.options
     }
     exported = {name for name, _ in (*command.environment, *command.prefix)}
-    if told or exported & _TELL_NODES or nodes is None or nodes < 2:
+    nodes, tasks = ranks.nodes or 1, ranks.per_node or 1
+    if told or exported & _TELL_NODES or nodes * tasks < 2:
         return
-    why = f"{layer.program} is told of no other nodes: each of the {nodes} had a world of its own"
-    todo = "where these were meant to be apart write nodes: 1, and submit the job for each"
+    whose = f"each of the {nodes}" if tasks == 1 else f"each of the {nodes * tasks} tasks"
+    why = f"{layer.program} is told of no other nodes: {whose} had a world of its own"
+    todo = "where these were meant to be apart write a job for one of them, and submit it for each"
     became = "one world of all ranks"
     draft.say("question", (command.place,), layer.program, became=became, why=why, todo=todo)
 

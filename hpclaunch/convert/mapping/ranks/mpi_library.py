@@ -22,7 +22,9 @@ MVAPICH2 = "MVAPICH2"
 MPICH = "MPICH"
 # By a part of the name of a module, a folder or a script.
 _NAMED = {
-    INTEL_MPI: re.compile(r"intel[-_]?mpi|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|oneapi.*mpi"),
+    INTEL_MPI: re.compile(
+        r"intel[-_]?mpi|(?:^|/)mpi/intel(?:/|$)|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|oneapi.*mpi"
+    ),
     MVAPICH2: re.compile(r"mvapich"),
     MPICH: re.compile(r"(?<!cray-)mpich"),
     # foss and gompi are EasyBuild's toolchains with it.

@@ -61,7 +61,7 @@ def put(
     what = " ".join(each.written for each in run.asked if each.name.startswith("ntasks")) or starter
     per_node, places, why, doubt = ranks.per_node, ranks.places, "", ranks.doubt
     if launcher is not None:
-        launchers.say_apart(run.command, launcher, ranks.nodes, draft)
+        launchers.say_apart(run.command, launcher, ranks, draft)
         size = launchers.size(reading, run.command, launcher, ranks.nodes, found.numbers)
         places, doubt = (*size.places, *ranks.places), size.doubt or ranks.doubt
         if per_node == 1 or per_node is None:
