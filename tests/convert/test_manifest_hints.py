@@ -98,6 +98,30 @@ def test_pods_on_one_named_machine_are_said_to_be_several_nodes_under_slurm() ->
     assert not any("pods on" in each.what for each in converted(_indexed("")).findings)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "workers", "hosts", "few"),
+    [
+        ("nodeName: n1", "nodeName: n2", 1, "n1,n2", False),
+        ("nodeSelector: {kubernetes.io/hostname: n1}", "nodeName: n2", 1, "n1,n2", False),
+        ("nodeName: n1", "nodeName: n1", 1, "n1", True),
+        ("nodeName: n1", "nodeName: n2", 3, "n1,n2", True),
+    ],
+)
+def test_machines_of_each_template_are_those_of_the_job(
+    first: str, second: str, workers: int, hosts: str, few: bool
+) -> None:
+    container = "{name: c, image: a/b:1, command: [./x], resources: {limits: {nvidia.com/gpu: 1}}}"
+    text = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\n"
+    text += "spec:\n  pytorchReplicaSpecs:\n"
+    for kind, where, count in (("Master", first, 1), ("Worker", second, workers)):
+        pod = f"{{spec: {{{where}, containers: [{container}]}}}}"
+        text += f"    {kind}: {{replicas: {count}, template: {pod}}}\n"
+    found = converted(text)
+    assert found.hints["nodelist"] == hosts
+    assert any(f"pods on {hosts}" in each.what for each in found.findings) == few
+    assert ("share_nodes" in found.hints) == few
+
+
 @pytest.mark.parametrize(("label", "kind"), [("kueue.x-k8s.io/queue-name: q", "replaced"), ("a: b", "left")])
 def test_a_suspended_job_is_kueues_or_submitted_later_and_is_said_once(label: str, kind: str) -> None:
     text = (

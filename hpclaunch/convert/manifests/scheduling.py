@@ -25,20 +25,37 @@ def put(workload: Workload, draft: Draft) -> None:
     _namespace(workload, draft)
     seen: set[tuple[str, str]] = set()
     pods = [workload.ranks, *([workload.starter] if workload.is_apart else []), *workload.others]
+    hosts = _hosts(workload)
     for number, pod in enumerate(pods):
         _meta(pod.template.get("metadata") if pod.template is not workload.root else None, draft, seen)
         _accounts(pod, draft, seen)
         if number == 0:
-            _nodes(pod, draft)
-            _say_one_machine(workload, draft)
+            _nodes(pod, hosts, draft)
+            _say_few_machines(workload, draft)
             _scheduler(pod, draft)
         else:
-            _elsewhere(pod, workload.ranks, draft)
+            _elsewhere(pod, workload.ranks, hosts, draft)
 
 
-def keeps_apart(pods: Sequence[Pod]) -> tuple[Place, str] | None:
+def _hosts(workload: Workload) -> list[str]:
+    """The machines to which the templates of the ranks are bound, where each is bound to one of its own."""
+    found = [_host(pod.spec) for pod in (workload.ranks, *workload.others)]
+    names = [field.text() for field in found if field is not None]
+    return names if len(set(names)) == len(found) > 1 else []
+
+
+def _host(spec: Field) -> Field | None:
+    return spec.get("nodeName") or spec.get("nodeSelector", _HOSTNAME)
+
+
+def keeps_apart(workload: Workload) -> tuple[Place, str] | None:
     """The lines that keep pods of the job on different machines and what they are, None where nothing
     does."""
+    pods = (workload.ranks, *workload.others)
+    first = _host(workload.ranks.spec)
+    if first is not None and len(_hosts(workload)) == workload.nodes.value:
+        return first.at, "a machine for each pod by its name"
+    # Those of one template keep from all that its selector finds.
     return next((found for pod in pods if (found := _keeps_apart(pod)) is not None), None)
 
 
@@ -146,17 +163,19 @@ def _accounts(pod: Pod, draft: Draft, seen: set[tuple[str, str]]) -> None:
             draft.hint("kubernetes.image_pull_secrets", names, [secrets.place], "imagePullSecrets")
 
 
-def _nodes(pod: Pod, draft: Draft) -> None:
+def _nodes(pod: Pod, hosts: Sequence[str], draft: Draft) -> None:
+    """`hosts` are those of all templates, where each has its own."""
     name = pod.spec.get("nodeName")
     if name is not None:
         why = "by its label, so that the scheduler counts the GPUs; nodeName passed it by"
-        draft.of_user("nodelist", name.text(), [name.at], "nodeName", why)
+        draft.of_user("nodelist", ",".join(hosts) or name.text(), [name.at], "nodeName", why)
     selector = pod.spec.get("nodeSelector")
     if selector is not None:
         labels = {}
         for key, field in selector.fields():
             if key == _HOSTNAME:
-                draft.of_user("nodelist", field.text(), [field.at], f"nodeSelector {key}")
+                names = ",".join(hosts) or field.text()
+                draft.of_user("nodelist", names, [field.at], f"nodeSelector {key}")
             else:
                 labels[key] = field.text()
         if labels:
@@ -170,18 +189,19 @@ def _nodes(pod: Pod, draft: Draft) -> None:
         draft.hint("node_types.tolerations", items, [tolerations.place], "tolerations")
 
 
-def _say_one_machine(workload: Workload, draft: Draft) -> None:
-    """Several pods, all of them on one machine."""
+def _say_few_machines(workload: Workload, draft: Draft) -> None:
+    """More pods than machines that may have them."""
     hosts = next(
         (found for fact in draft.facts.values() if fact.key[-1] == "nodelist" and (found := fact.value)), None
     )
     hosts = hosts or draft.hints.get("nodelist")
     pods = workload.nodes.value or 0
-    if isinstance(hosts, str) and hosts and "," not in hosts and pods > 1:
-        why = (
-            f"Kubernetes puts {pods} pods onto that machine, and under Slurm a job's nodes are different ones"
-        )
-        todo = f"for Slurm write nodes: 1, with {pods} times the GPUs and ranks on it"
+    count = hosts.count(",") + 1 if isinstance(hosts, str) and hosts else pods
+    if count < pods:
+        where = "that machine" if count == 1 else f"these {count} machines"
+        why = f"Kubernetes puts {pods} pods onto {where}, and under Slurm a job's nodes are different ones"
+        times = f"{pods} times the" if count == 1 else "the sum of the pods'"
+        todo = f"for Slurm write nodes: {count}, with {times} GPUs and ranks on each"
         draft.say("left", workload.nodes.places, f"{pods} pods on {shown(hosts, 60)}", why=why, todo=todo)
 
 
@@ -282,8 +302,9 @@ def _scheduler(pod: Pod, draft: Draft) -> None:
         )
 
 
-def _elsewhere(pod: Pod, first: Pod, draft: Draft) -> None:
-    """Of the launcher, and of a second template."""
+def _elsewhere(pod: Pod, first: Pod, hosts: Sequence[str], draft: Draft) -> None:
+    """Of the launcher, and of a second template. `hosts`: as of `_nodes`."""
+    host = _host(pod.spec)
     for key in ("nodeName", "nodeSelector", "affinity", "tolerations", "schedulerName", "priorityClassName"):
         field = pod.spec.get(key)
         if field is None:
@@ -293,6 +314,8 @@ def _elsewhere(pod: Pod, first: Pod, draft: Draft) -> None:
         if pod.of == "launcher":
             why = "where launchers run is the site's (kubernetes.launcher: selector, tolerations)"
             draft.say("replaced", [field.place], what, why=why)
+        elif hosts and host is not None and host.text() in hosts and _is_host_alone(key, field):
+            draft.say("carried", [host.at], what, became="site hint nodelist", key="nodelist")
         elif _which_nodes(key, field) == _which_nodes(key, first.spec.get(key)):
             why = "all nodes of a job are alike: those of the first template count"
             draft.say("replaced", [field.place], what, why=why)
@@ -301,6 +324,13 @@ def _elsewhere(pod: Pod, first: Pod, draft: Draft) -> None:
             why = f"the {first.of} {has}, and all nodes of a job are alike: the {first.of} counts"
             todo = "see which nodes are meant, and describe them in the site's node_types"
             draft.say("left", [field.place], what, why=why, todo=todo)
+
+
+def _is_host_alone(key: str, field: Field) -> bool:
+    """Whether it binds pods to a machine, and says nothing else."""
+    return key == "nodeName" or (
+        key == "nodeSelector" and [name for name, _ in field.fields()] == [_HOSTNAME]
+    )
 
 
 def _which_nodes(key: str, field: Field | None) -> object:

@@ -366,8 +366,7 @@ def _sharing(workload: Workload, nodes: Count, gpus: Count, draft: Draft, option
     """Pods go wherever there is room: without a rule against it several of them onto one node."""
     if (nodes.value or 0) < 2 or workload.gpus is not None:
         return  # of v1alpha1's GPUs each worker has all of a node
-    # Those of one template keep from all that its selector finds.
-    apart = scheduling.keeps_apart((workload.ranks, *workload.others))
+    apart = scheduling.keeps_apart(workload)
     if apart is not None:
         why = "a job's nodes are different machines, unless the site's hint says share_nodes"
         draft.say(
