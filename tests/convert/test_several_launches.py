@@ -59,9 +59,9 @@ def test_an_mpirun_with_the_same_ranks_is_a_step_and_another_is_left() -> None:
 
 
 def test_what_runs_while_servers_do_is_asked_and_not_done_after_them() -> None:
-    job, _ = _of(_HEAD + _RAY + "python -u train.py\n")
-    assert (job["command"], job["nodes"]) == (script_cases.ASK, script_cases.ASK)
-    assert "after" not in job
+    job, found = _of(_HEAD + _RAY + "python -u train.py\n")
+    assert (job["command"], job["nodes"], job.get("after")) == (script_cases.ASK, script_cases.ASK, None)
+    assert "2 together" in next(each.why for each in found.findings if each.key == "nodes")
     waits, _ = _of(_HEAD + _RAY + "wait\npython -u post.py\n")
     assert [each["run"] for each in waits["after"]] == [["python", "-u", "post.py"]]
 

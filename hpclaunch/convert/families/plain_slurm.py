@@ -76,7 +76,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     like = by_mpirun.like(reading, found, run, by) if by is not None else []
     srun_run.put(srun_run.Launch(reading, run, [*steps, *like], found, by), draft, options)
     over_ssh.say(whole, run.command, draft)
-    at_once.ask(reading, run, steps, draft)
+    at_once.ask(reading, run, steps, found.nodes, draft)
     if alone.is_one(run, by):
         alone.ask_text(reading, run, found, draft)
         other_runs.ask_for_one(run, alone.others(reading, run.command), draft)

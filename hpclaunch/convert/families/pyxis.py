@@ -73,7 +73,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         _nothing(reading, steps, draft)
         return
     srun_run.put(srun_run.Launch(reading, run, steps, found, by), draft, options)
-    at_once.ask(reading, run, steps, draft)
+    at_once.ask(reading, run, steps, found.nodes, draft)
     if alone.is_one(run, by):
         alone.ask_text(reading, run, found, draft)
         other_runs.ask_for_one(run, alone.others(reading, run.command), draft)

@@ -13,9 +13,9 @@ _ON_SOME_NODES = ("nodelist", "exclude", "relative")
 _TODO = "start all of it in one command that each node runs, or submit the servers as a job of their own"
 
 
-def ask(reading: ShellReading, run: Step, steps: Sequence[Step], draft: Draft) -> None:
+def ask(reading: ShellReading, run: Step, steps: Sequence[Step], nodes: int | None, draft: Draft) -> None:
     """The question which is the job's run, where the run goes on in the background while the script goes on
-    with another program, or servers on nodes of their own go on beside it."""
+    with another program, or servers on nodes of their own go on beside it. `nodes` are those of the job."""
     beside = list(_goes_on_with(reading, run.command, draft))
     if run.command.loops and not beside:
         return  # rounds that run side by side
@@ -28,9 +28,9 @@ def ask(reading: ShellReading, run: Step, steps: Sequence[Step], draft: Draft) -
     places = tuple(dict.fromkeys((run.command.place, *(each.place for each in others))))
     draft.unsay(("command",), ("nodes",))
     draft.ask(("command",), question, places, "several programs at once", todo=_TODO)
-    draft.ask(
-        ("nodes",), "how many nodes: those of which of these programs", places, "several programs at once"
-    )
+    wanted = "how many nodes: those of which of these programs"
+    wanted += f", which have {nodes} together" if nodes else ""
+    draft.ask(("nodes",), wanted, places, "several programs at once")
 
 
 def _goes_on_with(reading: ShellReading, run: Command, draft: Draft) -> Iterator[Command]:
