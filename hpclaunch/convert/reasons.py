@@ -164,7 +164,7 @@ def _is_of(one: str, other: str) -> bool:
 def _environment(each: Difference, known: Known) -> str:
     name = each.what.partition(" ")[2]
     if known.has_variable(name):
-        return ""
+        return known.reason_for("env", name) if each.a == NOTHING else ""
     if each.a == NOTHING:
         return _OF_SITE
     if each.b == NOTHING and name in COMPUTED and known.value("rendezvous"):

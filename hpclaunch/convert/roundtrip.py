@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct, structs
 
-from hpclaunch.convert.mapping.slurm import alone, run_command, sruns
+from hpclaunch.convert.mapping.slurm import alone, in_text, run_command, sruns
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.settled import settled
 from hpclaunch.convert.mapping.slurm.sizes import sizes
@@ -132,7 +132,9 @@ def _original(reading: ShellReading, options: Options) -> _Read | None:
         wrapper="",
     )
     binding = tuple(dict.fromkeys(each.written for each in asked if each.name in _BINDS))
-    return _Read(launch, Original(words, binding, _open_targets(asked)))
+    unfolded = in_text.started(run.command, words)
+    started = unfolded.words if unfolded is not None else words
+    return _Read(launch, Original(started, binding, _open_targets(asked)))
 
 
 def _is_submitters(value: Value) -> bool:

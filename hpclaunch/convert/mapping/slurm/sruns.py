@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.mapping.around.rounds import counts_trials, names_in
 from hpclaunch.convert.mapping.container import enroot
-from hpclaunch.convert.mapping.slurm import pyxis_variables, srun_variables
+from hpclaunch.convert.mapping.slurm import in_text, pyxis_variables, srun_variables
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.words import hosts
@@ -79,7 +79,7 @@ class Step(Struct, frozen=True, dict=True):
     @property
     def in_container(self) -> bool:
         """Whether it runs in a container of Pyxis."""
-        return any(each.name in ("container-image", "container-name") for each in self.asked)
+        return _has_container(self.asked)
 
     @property
     def is_one_task(self) -> bool:
@@ -95,6 +95,10 @@ class Step(Struct, frozen=True, dict=True):
     def text(self) -> str:
         """The command for people."""
         return " ".join(map(shown, self.words))
+
+
+def _has_container(asked: Sequence[Asked]) -> bool:
+    return any(each.name in ("container-image", "container-name") for each in asked)
 
 
 def steps(reading: ShellReading, found: Allocation) -> list[Step]:
@@ -120,9 +124,11 @@ def step_of(reading: ShellReading, command: Command, found: Allocation) -> Step 
     )
     asked = (*variables, *asked)
     of_enroot, inner, of_container = enroot.of(reading, command, all_layers[index + 1 :])
+    asked = (*asked, *of_container)
+    inner, folder = in_text.unfolded(command, inner, in_container=_has_container(asked))
     return Step(
         command,
-        (*asked, *of_container),
+        (*asked, *folder),
         ranks(reading, asked, found, command.place),
         inner,
         all_layers[:index],

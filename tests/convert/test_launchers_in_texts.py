@@ -1,0 +1,60 @@
+"""A launcher in a text for a shell that srun starts: as if srun started it, where it is all of the text."""
+
+from typing import Any
+
+import pytest
+import script_cases
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=1 --gpus-per-node=8 -t 60\nA=$1\nexport LR=0.1\n"
+_TORCH = "torchrun --nnodes 2 --nproc_per_node 8"
+
+
+def _job(run: str) -> dict[str, Any]:
+    return script_cases.loaded(convert(classified({"run.sub": f"{_HEAD}{run}\n"}), Options({})).job)
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "workdir"),
+    [
+        (f"'{_TORCH} t.py'", ["python", "-u", "t.py"], None),
+        (f"'{_TORCH} --node_rank $SLURM_NODEID t.py'", ["python", "-u", "t.py"], None),
+        (f"'cd /w && {_TORCH} t.py'", ["python", "-u", "t.py"], "/w"),
+        (f"'cd /w\n{_TORCH} t.py --lr $LR'", ["python", "-u", "t.py", "--lr", "0.1"], "/w"),
+        (f"'exec {_TORCH} -m pkg.train'", ["python", "-u", "-m", "pkg.train"], None),
+        ("'accelerate launch --num_machines 2 --num_processes 16 t.py'", ["python", "-u", "t.py"], None),
+    ],
+)
+@pytest.mark.parametrize("container", ["", "--container-image=a/b:1 "])
+def test_a_launcher_that_is_all_of_a_text_starts_the_ranks_of_the_job(
+    text: str, command: list[str], workdir: str | None, container: str
+) -> None:
+    job = _job(f"srun --mpi=none {container}bash -c {text}")
+    assert (job["command"], job["ranks_per_node"], job["rendezvous"]) == (command, "8", "torch")
+    assert job.get("workdir") == workdir
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"-lc '{_TORCH} t.py'",  # a login shell sets more
+        f"-c 'source /w/env.sh; {_TORCH} t.py'",
+        f"-c 'set -e; {_TORCH} t.py'",
+        f"-c 'pip install x; {_TORCH} t.py'",  # once on a node, and not once in each rank
+        f"-c '{_TORCH} t.py > log'",
+        f"-c '{_TORCH} t.py | tee log'",
+        f"-c '{_TORCH} t.py || true'",
+        f"-c 'A=1 {_TORCH} t.py'",
+        f"-c 'if [ -e x ]; then {_TORCH} t.py; fi'",
+        f"-c '{_TORCH} t.py --who $OF_IMAGE'",  # a variable that the image may set
+        f"-c 'cd w; {_TORCH} t.py'",  # a folder below one of the image's
+        f"-c '{_TORCH} t.py; {_TORCH} u.py'",
+    ],
+)
+def test_a_text_that_does_more_stays_the_command(text: str) -> None:
+    job = _job(f"srun --mpi=none --container-image=a/b:1 bash {text}")
+    assert job["ranks_per_node"] == "1"
+    assert "torchrun" in str(job["command"])
