@@ -132,7 +132,7 @@ def _original(reading: ShellReading, options: Options) -> _Read | None:
         wrapper="",
     )
     binding = tuple(dict.fromkeys(each.written for each in asked if each.name in _BINDS))
-    unfolded = in_text.started(run.command, words)
+    unfolded = in_text.started(again, run.command, words)
     started = unfolded.words if unfolded is not None else words
     return _Read(launch, Original(started, binding, _open_targets(asked)))
 

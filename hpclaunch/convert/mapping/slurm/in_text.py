@@ -9,7 +9,7 @@ from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.programs.layers import PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
-from hpclaunch.convert.reading import Command
+from hpclaunch.convert.reading import Command, ShellReading, once
 from hpclaunch.convert.shell import walk
 from hpclaunch.convert.shell.names import with_names
 from hpclaunch.convert.shell.parsed import parsed
@@ -19,6 +19,7 @@ from hpclaunch.readback.shell.statements import AndOr, Group, Simple, Statement
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
 
 _NAMES = ("torchrun", "torch.distributed", "deepspeed", "accelerate", "composer")
+_MOST = 200
 
 
 class Started(Struct, frozen=True):
@@ -29,12 +30,14 @@ class Started(Struct, frozen=True):
     folder: Value | None
 
 
-def started(command: Command, words: Sequence[Value]) -> Started | None:
+def started(reading: ShellReading, command: Command, words: Sequence[Value]) -> Started | None:
     """What a text starts that is all of these words of the command; None for any other: one that needs a
     login shell, does more, or reads variables that only its own shell knows."""
     if len(words) != 3 or program_of(words) not in SHELLS or known(words[1]) != "-c":
         return None
-    count = _calls_of(words[2]) if any(name in shown(words[2]) for name in _NAMES) else None
+    if not any(name in shown(words[2]) for name in _NAMES) or not _are_few(reading):
+        return None
+    count = _calls_of(words[2])
     if count not in (1, 2):
         return None
     found = [each for each in walk.inner(command, words) if each.program != "exec"]
@@ -53,12 +56,19 @@ def started(command: Command, words: Sequence[Value]) -> Started | None:
     return Started(last.words, enters[1]) if to is not None and to.startswith("/") else None
 
 
+@once
+def _are_few(reading: ShellReading) -> bool:
+    """Whether there is time to read such texts: no launcher has hundreds of them."""
+    may_be = (each.written for each in reading.starting if " -c " in each.written)
+    return sum(any(name in text for name in _NAMES) for text in may_be) <= _MOST
+
+
 def unfolded(
-    command: Command, inner: Sequence[Layer], *, in_container: bool
+    reading: ShellReading, command: Command, inner: Sequence[Layer], *, in_container: bool
 ) -> tuple[tuple[Layer, ...], tuple[Asked, ...]]:
     """The layers with those of the text in place of its shell, and the folder that it enters as an option of
     srun; the layers as they are and none for any other text."""
-    found = started(command, inner[-1].words) if inner else None
+    found = started(reading, command, inner[-1].words) if inner else None
     if found is None:
         return tuple(inner), ()
     its = (*inner[:-1], *layers(found.words))

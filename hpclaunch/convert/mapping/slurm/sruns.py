@@ -125,7 +125,7 @@ def step_of(reading: ShellReading, command: Command, found: Allocation) -> Step 
     asked = (*variables, *asked)
     of_enroot, inner, of_container = enroot.of(reading, command, all_layers[index + 1 :])
     asked = (*asked, *of_container)
-    inner, folder = in_text.unfolded(command, inner, in_container=_has_container(asked))
+    inner, folder = in_text.unfolded(reading, command, inner, in_container=_has_container(asked))
     return Step(
         command,
         (*asked, *folder),
