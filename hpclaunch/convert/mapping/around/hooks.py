@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, at, source_at
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import Command, ShellReading, once
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
@@ -13,8 +13,13 @@ _PROGRAMS = frozenset(("conda", "mamba", "micromamba", "pyenv"))
 _EVALUATES = re.compile(r"eval\s+\"?\$\([^()]*\)\"?")
 
 
-def found(reading: ShellReading) -> Iterator[Prepared]:
+@once
+def found(reading: ShellReading) -> tuple[Prepared, ...]:
     """Each of them, with its words."""
+    return (*_by_eval(reading), *_by_files(reading))
+
+
+def _by_eval(reading: ShellReading) -> Iterator[Prepared]:
     inside = _inside(reading)
     for statement in reading.statements:
         if not statement.written.startswith("eval") or not _EVALUATES.fullmatch(statement.written):
@@ -23,7 +28,6 @@ def found(reading: ShellReading) -> Iterator[Prepared]:
             moment, command = inside[statement.place]
             around = command.shells[:-1]  # without that of the $(...) itself
             yield Prepared(statement.place, _evaluates(command), moment, (), "", around)
-    yield from _by_files(reading)
 
 
 def _evaluates(command: Command) -> tuple[Value, ...]:

@@ -12,7 +12,7 @@ from hpclaunch.convert.mapping.around.working_folder import FOLDERS
 from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, at, moment_of, source_at
 from hpclaunch.convert.mapping.environment.on_conditions import guarded
 from hpclaunch.convert.mapping.words.texts import path
-from hpclaunch.convert.reading import Command, ShellReading, Sourced
+from hpclaunch.convert.reading import Command, ShellReading, Sourced, once
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.readback.shell.values import join as joined
 from hpclaunch.values.conversion import Place
@@ -86,8 +86,8 @@ def before(
     found: list[Prepared] = []
     programs = _PREPARES | FOLDERS if inside else _PREPARES
     end = moment_of(reading, run)
-    for index, command in enumerate(reading.commands[: end[0]]):
-        if command.program in programs and not (command.within or _shows(command)):
+    for index, command in _preparing(reading):
+        if index < end[0] and command.program in programs:
             found += _rounds(command, run, at(index))
     for sourced in reading.sourced:
         moment = source_at(sourced)
@@ -112,6 +112,15 @@ def before(
             todo = "where ranks need it begin the command with it"
             draft.say("left", (each.place,), " ".join(map(shown, each.words)), why=why, todo=todo)
     return kept
+
+
+@once
+def _preparing(reading: ShellReading) -> tuple[tuple[int, Command], ...]:
+    """Commands that may prepare the shell for those behind them, with their numbers among all."""
+    its = (
+        (index, each) for index, each in enumerate(reading.commands) if each.program in _PREPARES | FOLDERS
+    )
+    return tuple((index, each) for index, each in its if not (each.within or _shows(each)))
 
 
 def _rounds(command: Command, run: Command, moment: Moment) -> Iterator[Prepared]:
