@@ -38,11 +38,33 @@ def test_a_launcher_that_is_all_of_a_text_starts_the_ranks_of_the_job(
 
 
 @pytest.mark.parametrize(
+    "before",
+    [
+        "cd w; ",
+        "cd /w && set -e\n",
+        "source /w/env.sh && ",
+        "A=1; export B=$A C; ",
+        'eval "$(conda shell.bash hook)"; conda activate x; ',
+        "nvidia-smi; hostname; ulimit -s unlimited; ",
+    ],
+)
+def test_what_a_text_does_before_its_launcher_each_rank_does(before: str) -> None:
+    job = _job(f"srun --mpi=none --container-image=a/b:1 /bin/sh -c '{before}{_TORCH} t.py --n \"a b\"'")
+    assert (job["ranks_per_node"], job["rendezvous"]) == ("8", "torch")
+    assert job["command"] == ["/bin/sh", "-c", f"{before}exec python -u t.py --n 'a b'"]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         f"-lc '{_TORCH} t.py'",  # a login shell sets more
-        f"-c 'source /w/env.sh; {_TORCH} t.py'",
-        f"-c 'set -e; {_TORCH} t.py'",
+        f"-c 'mkdir -p out; {_TORCH} t.py'",
+        f"-c 'echo start > log; {_TORCH} t.py'",
+        f"-c 'conda install x; {_TORCH} t.py'",
+        f"-c 'source env.sh; {_TORCH} t.py --who $OF_FILE'",
+        f"-c 'source env.sh; {_TORCH} --rdzv_id $OF_FILE t.py'",
+        f"-c 'export RANK=$SLURM_NODEID; {_TORCH} t.py'",
+        f"-c 'cd /w; timeout 60 {_TORCH} t.py'",
         f"-c 'pip install x; {_TORCH} t.py'",  # once on a node, and not once in each rank
         f"-c '{_TORCH} t.py > log'",
         f"-c '{_TORCH} t.py | tee log'",
@@ -50,7 +72,6 @@ def test_a_launcher_that_is_all_of_a_text_starts_the_ranks_of_the_job(
         f"-c 'A=1 {_TORCH} t.py'",
         f"-c 'if [ -e x ]; then {_TORCH} t.py; fi'",
         f"-c '{_TORCH} t.py --who $OF_IMAGE'",  # a variable that the image may set
-        f"-c 'cd w; {_TORCH} t.py'",  # a folder below one of the image's
         f"-c '{_TORCH} t.py; {_TORCH} u.py'",
     ],
 )

@@ -184,8 +184,8 @@ def test_ranks_that_a_mpirun_behind_srun_starts_are_said_to_be_no_ranks_of_the_j
     ("text", "starts"),
     [
         ("pip list; torchrun --nnodes 4 --nproc_per_node 8 --rdzv_id $RANDOM t.py", True),
-        ("cd w && python -m torch.distributed.run --nnodes=4 t.py", True),
-        ("nvidia-smi; exec accelerate launch --num_machines 4 t.py", True),
+        ("mkdir w && python -m torch.distributed.run --nnodes=4 t.py", True),
+        ("pip list; exec accelerate launch --num_machines 4 t.py", True),
         ("echo torchrun --nnodes 4; ./t", False),
     ],
 )

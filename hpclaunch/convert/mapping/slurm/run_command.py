@@ -35,6 +35,7 @@ _SHELL = (
     "PATH of an environment that was active there"
 )
 _ACTIVATE = "where they need such an environment activate it in the command, or write its PATH in env"
+_EACH_RANK = "what the shell did once on a node, before the launcher, each rank does for itself"
 _UNTOLD: Value = (Unknown("variable", ""),)
 _FUNCTION = re.compile(r"([\w.:-]+)\(\)$")
 
@@ -82,7 +83,8 @@ def put(
         draft.ask(("command",), question, lines, run.text)
     else:
         what = " ".join(map(shown, words)) or run.text
-        draft.put(("command",), written.plain, lines_of(reading, run), what)
+        why = _EACH_RANK if run.front is not None else ""
+        draft.put(("command",), written.plain, lines_of(reading, run), what, why=why)
         names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
         _rendezvous(written.names, lines, draft)
         set_here = {name for name, _ in around.later}
@@ -148,7 +150,8 @@ def words_of(
             written = _written(run, layer, at)
             front, at = [*front, *written], at + len(written)
     every = [with_numbers(reading, run.command, word) for word in (*front, *words)]
-    return _without_arguments(reading, [*map(by_name, every[:1]), *every[1:]], (run.command.place,), draft)
+    its = _without_arguments(reading, [*map(by_name, every[:1]), *every[1:]], (run.command.place,), draft)
+    return run.front.then(its) if run.front is not None else its
 
 
 def input_of(run: Step, other: Layer | None, *, image: bool) -> inputs.Given | None:

@@ -52,7 +52,8 @@ _BRINGS = re.compile(
 
 class Step(Struct, frozen=True, dict=True):
     """A srun command: its options, its sizes, and the layers of what it starts, the innermost last.
-    `in_enroot` is the `enroot start` that was among them, whose options are told as Pyxis's."""
+    `in_enroot` is the `enroot start` that was among them, whose options are told as Pyxis's, and `front` what
+    a shell does before it starts them."""
 
     command: Command
     asked: tuple[Asked, ...]
@@ -60,6 +61,7 @@ class Step(Struct, frozen=True, dict=True):
     inner: tuple[Layer, ...]
     before: tuple[Layer, ...] = ()
     in_enroot: Layer | None = None
+    front: in_text.Front | None = None
 
     @property
     def words(self) -> tuple[Value, ...]:
@@ -125,7 +127,7 @@ def step_of(reading: ShellReading, command: Command, found: Allocation) -> Step 
     asked = (*variables, *asked)
     of_enroot, inner, of_container = enroot.of(reading, command, all_layers[index + 1 :])
     asked = (*asked, *of_container)
-    inner, folder = in_text.unfolded(reading, command, inner, in_container=_has_container(asked))
+    inner, folder, front = in_text.unfolded(reading, command, inner, in_container=_has_container(asked))
     return Step(
         command,
         (*asked, *folder),
@@ -133,6 +135,7 @@ def step_of(reading: ShellReading, command: Command, found: Allocation) -> Step 
         inner,
         all_layers[:index],
         of_enroot,
+        front,
     )
 
 
