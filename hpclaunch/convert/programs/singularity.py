@@ -1,5 +1,5 @@
-"""singularity and apptainer: exec, run and shell. The options are those of apptainer(1) 1.3, which
-SingularityCE 4 has too."""
+"""singularity and apptainer: exec, run and shell. The options are those of Apptainer 1.4
+(cmd/internal/cli/action_flags.go of its sources), which SingularityCE 4 has too, with --data of that one."""
 
 import re
 from collections.abc import Sequence
@@ -12,12 +12,15 @@ _GLOBAL = table(((0, "debug=d quiet=q silent=s verbose=v nocolor"), (1, "config=
 _OPTIONS = table(
     (
         (1, "bind=B mount env env-file pwd=cwd home=H overlay=o scratch=S workdir=W app hostname fusemount"),
-        (1, "network network-args dns security add-caps drop-caps memory memory-swap cpus cpuset-cpus"),
-        (1, "cpuset-mems cpu-shares blkio-weight oom-kill-disable pids-limit apply-cgroups docker-host"),
-        (1, "pem-path underlay device cdi-dirs"),
+        (1, "network network-args dns security add-caps drop-caps memory memory-swap memory-reservation"),
+        (1, "cpus cpuset-cpus cpuset-mems cpu-shares blkio-weight blkio-weight-device pids-limit"),
+        (1, "docker-host docker-username docker-password authfile pem-path device cdi-dirs no-mount no-env"),
+        (1, "containlibs runscript-timeout netns-path tmpdir dmtcp-launch dmtcp-restart shell=s"),
         (0, "nv nvccli rocm contain=c containall=C cleanenv=e fakeroot=f writable=w writable-tmpfs ipc=i"),
-        (0, "pid=p net=n uts user=userns,u no-home no-mount no-privs no-init no-umask no-eval no-https"),
+        (0, "pid=p net=n uts user=userns,u no-home no-privs no-init no-umask no-eval no-https underlay"),
         (0, "compat disable-cache keep-privs allow-setuid passphrase vm unsquash sparse no-pid"),
+        (0, "oom-kill-disable docker-login"),
+        (1, "apply-cgroups data"),  # --data is SingularityCE's
     )
 )
 # What an image's name looks like: a file, a folder or an address.
