@@ -141,10 +141,20 @@ def main_of(steps: Sequence[Started]) -> Started | None:
         text = step.text
         weight = -1 if step.looks else 8 * parallel
         weight += 4 * bool(loops_of_trials(step.command)) + 2 * ("run_and_time" in text)
-        weight += ("train" in text) + 2 * (step.container is not None)
+        weight += ("train" in text) + 2 * (step.container is not None) + 2 * _is_of_all_tasks(step)
         if best is None or weight > best[0] or (weight == best[0] and not _is_eval(text)):
             best = (weight, index)
     return steps[best[1]] if best is not None else None
+
+
+def _is_of_all_tasks(step: Started) -> bool:
+    """Whether srun starts the container for as many tasks as the job asks for, and not once on each node or
+    on one alone."""
+    srun = step.layer("srun")
+    if srun is None or srun.option("nodelist") is not None:
+        return False
+    counts = (srun.option(name) for name in ("ntasks", "ntasks-per-node"))
+    return all(known(each.value or ()) != "1" for each in counts if each is not None)
 
 
 def _is_eval(text: str) -> bool:

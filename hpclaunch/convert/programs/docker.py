@@ -57,7 +57,9 @@ _OTHERS: dict[str, Table] = {
     "load": table(((1, "input=i platform"), (0, "quiet=q"))),
     "build": table(((1, "tag=t file=f build-arg target network platform"), (0, "no-cache pull rm quiet=q"))),
 }
-_OF_HPC = table(((0, "gpu mpi cuda-mpi nccl openmpi-pmi2 openmpi-pmix cvmfs home scratch cfs jupyter"),))
+# Modules of podman-hpc by which ranks have the MPI of the step that they are in.
+MPI_OF_HPC = ("mpi", "cuda-mpi", "openmpi-pmi2", "openmpi-pmix")
+_OF_HPC = table(((0, f"gpu nccl cvmfs home scratch cfs jupyter {' '.join(MPI_OF_HPC)}"),))
 _STARTS = {"run": _RUN, "create": _RUN, "exec": _EXEC}
 # Names of variables that hold the image, or the container, and not options.
 _IMAGE_NAME = re.compile(r"(?i)(^|_)(cont(ainer)?|img|image)(_?(image|name|id|url|tag))?$|image")

@@ -9,7 +9,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.docker import env_files
 from hpclaunch.convert.mapping.docker.mounts import mount, volume
 from hpclaunch.convert.mapping.words.lines import lines_of
-from hpclaunch.convert.programs.docker import is_option
+from hpclaunch.convert.programs.docker import MPI_OF_HPC, is_option
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown
@@ -53,7 +53,7 @@ _REPLACED = {
     "label": _STEP,
     # Of podman-hpc.
     "gpu": "Enroot's hook lets the GPUs of the job in",
-    **dict.fromkeys(("mpi", "cuda-mpi", "openmpi-pmi2", "openmpi-pmix"), _OWN_MPI),
+    **dict.fromkeys(MPI_OF_HPC, _OWN_MPI),
 }
 _LEFT = {
     "cap-add": ("a container of Pyxis has its user's rights alone", "ask the site where it is needed"),

@@ -11,6 +11,7 @@ from os.path import basename
 from msgspec import structs
 
 from hpclaunch.convert.mapping.environment.handed_on import Handed
+from hpclaunch.convert.mapping.words.texts import as_written
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.readback.shell.values import known
@@ -23,7 +24,7 @@ def by_prefix(command: Command, options: Sequence[Option]) -> list[Option]:
     """podman's -e with each PREFIX* as the exported variables that begin so (podman-run(1), --env)."""
     found: list[Option] = []
     for option in options:
-        text = known(option.value or ()) or ""
+        text = known(as_written(option.value or ())) or ""
         if text.endswith("*") and "=" not in text:
             names = (name for name, _ in command.environment if name.startswith(text[:-1]))
             found += [structs.replace(option, value=(name,)) for name in names]

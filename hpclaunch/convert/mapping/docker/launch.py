@@ -30,6 +30,7 @@ from hpclaunch.values.conversion import Place
 _LAUNCHER = re.compile(
     r"^[^#]*(torch\.distributed\.(launch|run)|torchrun|bind_launch|deepspeed\s|accelerate launch)"
 )
+_PODMAN = frozenset(("podman", "podman-hpc"))
 
 
 class Launch(Struct, frozen=True):
@@ -142,7 +143,7 @@ def _put_unbound(main: Started, draft: Draft) -> None:
 def _is_podman(main: Started) -> bool:
     """Podman's containers are processes of the step, and keep the cores that srun gives each; docker's are
     the daemon's."""
-    return any(base_name(word) == "podman" for word in main.command.words)
+    return any(base_name(word) in _PODMAN for word in main.command.words)
 
 
 def _calls_for_rendezvous(handed: Sequence[handed_on.Handed]) -> bool:
@@ -201,7 +202,7 @@ def _handed(launch: Launch) -> list[handed_on.Handed]:
         if step is not None and layer is not None:
             found += env_files.given(reading, step.command, layer)
             named = layer.all("env")
-            if any(base_name(word) in ("podman", "podman-hpc") for word in step.command.words):
+            if any(base_name(word) in _PODMAN for word in step.command.words):
                 named = env_files.by_prefix(step.command, named)
             found += handed_on.given(reading, step.command, named, f"{program} -e")
     programs = [each.program for each in main.layers]

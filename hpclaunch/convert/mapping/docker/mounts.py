@@ -10,7 +10,7 @@ from posixpath import normpath
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.words.texts import is_here, path, split
+from hpclaunch.convert.mapping.words.texts import as_written, is_here, path, split
 from hpclaunch.convert.programs.flags import cut, leading, not_told
 from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
@@ -29,6 +29,18 @@ _KEYS = {"src": "source", "dst": "target", "destination": "target", "ro": "reado
 
 _NAMED = "a volume that docker keeps on its own node, which a job cannot find"
 _NAME_FOLDER = "copy what it holds to a folder that all nodes see, and write SRC:DST under mounts"
+# Kinds of --mount that no job file has (docker-run(1), podman-run(1)): why, and what to do.
+_KINDS = {
+    "tmpfs": ("memory of the node", "/dev/shm is memory of the node"),
+    "ramfs": ("memory of the node", "/dev/shm is memory of the node"),
+    "devpts": ("terminals of the container's own", "a job has no terminal"),
+    "glob": (
+        "it mounts what fits the pattern on each node, each below the place in the container or where it is, "
+        "and a job file names each mount",
+        "write SRC:DST under mounts for each of them",
+    ),
+    "image": ("it mounts another image, and a job has one", "copy what it holds to a folder, and mount that"),
+}
 
 
 class Mount(Struct, frozen=True):
@@ -97,14 +109,13 @@ def _parts(value: Value) -> tuple[Value, Value | None, Value]:
 def mount(value: Value, written: str, places: Sequence[Place], draft: Draft, folder: Value = ()) -> None:
     """The value of --mount."""
     given: dict[str, Value] = {}
-    for part in split(value, ","):
+    for part in split(as_written(value), ","):
         pair = cut(part, "=")
         name = (pair[0] if pair else leading(part)).strip()
         given[_KEYS.get(name, name)] = pair[1] if pair else ("true",)
     kind = known(given.get("type", ("volume",)))
     if kind != "bind":
-        why = "memory of the node" if kind == "tmpfs" else _NAMED
-        todo = "/dev/shm is memory of the node" if kind == "tmpfs" else _NAME_FOLDER
+        why, todo = _KINDS.get(kind or "", (_NAMED, _NAME_FOLDER))
         draft.say("left", places, written, why=why, todo=todo)
         return
     read_only = known(given.get("readonly", ("false",))) in ("true", "1")

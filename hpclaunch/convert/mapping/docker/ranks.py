@@ -1,5 +1,6 @@
 """How many ranks the command has on a node, and what starts them -> `ranks_per_node`, `mpi`, `rendezvous`."""
 
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 
@@ -10,9 +11,13 @@ from hpclaunch.convert.mapping.ranks import launchers, mpi, mpi_library, paramet
 from hpclaunch.convert.mapping.slurm.asked import of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.words.host_lists import lists
+from hpclaunch.convert.programs.docker import MPI_OF_HPC
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import base_name, known
+from hpclaunch.readback.shell.values import base_name, known, shown
+
+# Names of variables by which a rank finds srun's PMI.
+_OF_PMI = re.compile(r"PMIX?(?:\d?_|\*)")
 
 
 def put(
@@ -57,11 +62,38 @@ def put(
     else:
         why = "srun starts a container for each rank"
         draft.put(("ranks_per_node",), by_srun.per_node, by_srun.places, what, why=why)
-    step = main.layer("srun")
+    _put_mpi(reading, main, by_srun, draft)
+
+
+def _put_mpi(reading: ShellReading, main: Started, by_srun: Ranks | None, draft: Draft) -> None:
+    """How srun's ranks find each other. Nothing of srun's is in a container of docker's; one of Podman's has
+    it where an option brings it there."""
+    step, place = main.layer("srun"), main.command.place
     option = step.option("mpi") if step is not None else None
-    kind = (known(option.value or ()) or "").partition("_")[0] if option is not None else ""
-    if option is not None and kind in ("pmix", "pmi2", "none"):
-        draft.put(("mpi",), kind, (command.place,), option.written)
+    given = reading.last("SLURM_MPI_TYPE")
+    if option is not None:
+        kind, places, what = known(option.value or ()) or "", (place,), option.written
+    elif given is not None:
+        kind, places, what = known(given.value) or "", (given.place,), "SLURM_MPI_TYPE"
+    else:
+        kind, places, what = "", (place,), "srun without --mpi"
+    kind = kind.partition("_")[0]
+    brought = _brings_mpi(main)
+    if kind in ("pmix", "pmi2", "none") and (option is not None or brought):
+        draft.put(("mpi",), kind, places, what)
+    elif by_srun is not None and brought and (by_srun.nodes, by_srun.per_node) != (1, 1):
+        why = "no line says it, and so it was the site's own default (MpiDefault of `scontrol show config`)"
+        question = f"pmix, pmi2 or none: {why}; {brought} brings it into the container"
+        draft.ask(("mpi",), question, places, what)
+
+
+def _brings_mpi(main: Started) -> str:
+    """The option of podman-hpc for MPI, or the variables of PMI that one hands on, "" for none."""
+    layer = main.layer("docker run")
+    for option in layer.options if layer is not None else ():
+        if option.name in MPI_OF_HPC or (option.name == "env" and _OF_PMI.match(shown(option.value or ()))):
+            return option.written
+    return ""
 
 
 def _say_script(reading: ShellReading, main: Started, draft: Draft) -> None:

@@ -79,6 +79,13 @@ def is_here(part: Part) -> bool:
     return part.kind in ("variable", "either") and part.name in NAMES_OF_HERE
 
 
+def as_written(value: Value) -> Value:
+    """The word, where a shell without quotes takes it for a pattern of files: it stays as it is where none
+    fits, as none does for an option of a program (NAME=*, type=glob,src=/a*)."""
+    only = value[0] if len(value) == 1 else ""
+    return (only.name,) if isinstance(only, Unknown) and only.kind == "files" else value
+
+
 def path(value: Value) -> str | None:
     """A path of the host for the job file, where relative ones start from its folder; None where the input
     does not tell it."""
