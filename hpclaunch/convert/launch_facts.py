@@ -22,6 +22,7 @@ _WIDE = 100  # characters
 _ASKED = "asked for"
 _ENVIRONMENT = "environment"
 _AN_IMAGE = "the image "
+_BY_COMMAND = "starts the container"  # of a command that has an image and mounts of its own
 _OF_MOUNTS = re.compile(r"\b(?:mount|volume)", re.IGNORECASE)
 _NOT_DETERMINED = "not determined"
 
@@ -77,6 +78,8 @@ def _said(findings: Sequence[Finding]) -> dict[str, Finding]:
     for each in findings:
         if each.kind == "left" and each.what.startswith(_AN_IMAGE):
             found["image"] = each
+        elif each.kind == "left" and _BY_COMMAND in each.why:
+            found["image"] = found["mounts"] = each
         elif each.kind == "left" and _OF_MOUNTS.search(each.what):
             found["mounts"] = each
         elif each.kind in ("replaced", "assumed") and each.became:
@@ -111,6 +114,7 @@ def _of_no_key(row: _Row, said: Mapping[str, Finding], secrets: Secrets, refused
             else LaunchFact(row.name, "default", row.default)
         )
     left = f"{known.what.removeprefix(_AN_IMAGE)}, which is not carried over"
+    left = f"by the command itself: {known.what}" if _BY_COMMAND in known.why else left
     told = known.became.partition(": ")[2] if known.became else left
     state: State = "told" if refused or not known.became else "default"
     return LaunchFact(row.name, state, secrets.without(told), known.places)

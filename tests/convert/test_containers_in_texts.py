@@ -1,5 +1,6 @@
 """Containers that the text of a run starts itself."""
 
+import msgspec
 import pytest
 
 from hpclaunch.convert.conversion import convert
@@ -33,3 +34,38 @@ def test_the_image_of_a_script_of_the_ranks_is_told() -> None:
     (told,) = (each for each in found if "starts the container" in each.why)
     assert told.what == "docker run -v ${HOME}/d:/data lab/t:2"
     assert str(told.places[0]) == "each.sh:3"
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (
+            "./each.sh apptainer exec --nv -B /d:/data t.sif python t.py",
+            ["singularity exec -B /d:/data t.sif"],
+        ),
+        ("./each.sh -- podman run --rm -v /d:/data lab/t:1 ./t", ["docker run -v /d:/data lab/t:1"]),
+        ('./each.sh "$ARGS" "apptainer exec --nv t.sif python"', ["singularity exec t.sif"]),
+        ('python start.py --with "cd /w && shifter --image=lab/t:1" t.py', ["shifter --image=lab/t:1"]),
+        ("./each.sh docker", []),
+        ('./each.sh --note "see docker run"', []),
+        ("echo apptainer exec t.sif ./t", []),
+    ],
+)
+def test_the_image_of_words_that_a_program_is_handed_is_told(command: str, told: list[str]) -> None:
+    found = convert(classified({"go.sh": f"{_HEAD}srun {command}\n"}), Options({}))
+    its = [each for each in found.findings if "starts the container" in each.why]
+    assert [each.what for each in its] == told
+    rows = {each.name: each.told for each in found.launch}
+    by_itself = [f"by the command itself: {each}" for each in told] or ["none: the ranks run on the host"]
+    assert [rows["image"]] == by_itself
+    assert [rows["mounts"]] == ([*by_itself] if told else ["none"])
+
+
+def test_variables_for_a_container_that_the_command_starts_are_handed_on() -> None:
+    """Without an image of its own the job has no key that says what they say."""
+    text = (
+        "export SINGULARITYENV_LIBS=/opt/a APPTAINER_BIND=/d:/data\nsrun ./each.sh apptainer exec t.sif ./t"
+    )
+    found = convert(classified({"go.sh": f"{_HEAD}{text}\n"}), Options({}))
+    env = msgspec.yaml.decode(found.job, type=dict[str, object])["env"]
+    assert env == {"SINGULARITYENV_LIBS": "/opt/a", "APPTAINER_BIND": "/d:/data"}

@@ -1,5 +1,6 @@
-"""Containers that a text of the ranks starts: srun bash -c 'singularity exec IMAGE COMMAND', and a script
-that each rank executes."""
+"""Containers that the ranks' own command starts: srun bash -c 'singularity exec IMAGE COMMAND', a script that
+each rank executes, and the words of one that is handed them: srun ./each.sh
+singularity exec IMAGE COMMAND."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,15 +9,18 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import rank_script
 from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import Layer, layers
-from hpclaunch.convert.programs.names import CONTAINERS, any_of
+from hpclaunch.convert.programs.names import CONTAINERS, SHELLS, any_of
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.values import shown
+from hpclaunch.readback.shell.values import program_of, shown
 from hpclaunch.values.errors import InputError
 
 _PROGRAMS = (*other_runtimes.PROGRAMS, "docker run", "docker exec", "enroot start")
+_SAY = that("says")
+_MOST = 200  # words of a command that are looked at
 _MAY = re.compile(rf"\b{any_of(CONTAINERS, ('enroot', 'shifter', 'sarus'))}\b")
 _WHY = (
     "what each rank executes starts the container: the job has no image, and what is said of mounts and "
@@ -38,6 +42,7 @@ def say(reading: ShellReading, run: Step, scripts: Sequence[Source], draft: Draf
 
 
 def _started(reading: ShellReading, run: Step, scripts: Sequence[Source]) -> Iterator[tuple[Command, Layer]]:
+    yield from _in_words(run)
     commands = list(walk.inner(run.command, run.words))
     for source in rank_script.texts(run, scripts, reading.commands):
         commands += _commands(source)
@@ -45,6 +50,21 @@ def _started(reading: ShellReading, run: Step, scripts: Sequence[Source]) -> Ite
         for layer in layers(command.words):
             if layer.program in _PROGRAMS:
                 yield command, layer
+
+
+def _in_words(run: Step) -> Iterator[tuple[Command, Layer]]:
+    """Those that a program is handed to start, as words of its own or as one of its words."""
+    if program_of(run.words) in _SAY:
+        return
+    for index, word in enumerate(run.words[1 : _MOST + 1], 1):
+        text = shown(word)
+        if not _MAY.search(text):
+            continue
+        found = [(run.command, layers(run.words[index:])[0])]
+        if " " in text and program_of(run.words) not in SHELLS:
+            inner = _commands(Source(run.command.place.file, text))
+            found += [(run.command, layer) for each in inner for layer in layers(each.words)]
+        yield from ((command, layer) for command, layer in found if layer.program in _PROGRAMS)
 
 
 def _commands(source: Source) -> Sequence[Command]:

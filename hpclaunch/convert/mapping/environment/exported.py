@@ -172,6 +172,8 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
         what = name if whose == "enroot" else f"{name}={_short(each)}"
         draft.say("left", each.places, what, why=why, todo=todo)
         return True
+    if whose == "runtime" and not ranks.container:
+        return False  # what the ranks' own command starts may read it
     why = _REPLACED.get(whose, "")
     if name == "PATH" and ranks.container:
         why = _PATH_OF_IMAGE
