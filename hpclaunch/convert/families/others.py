@@ -83,7 +83,7 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
             singularity.put(reading, command, layer, draft)
         mpirun = next((each for each in its if each.program in ("mpirun", "mpiexec.hydra")), None)
         if mpirun is not None:
-            _ranks(reading, command, mpirun, draft)
+            _ranks(reading, command, mpirun, found, draft)
         elif layer is not None:
             _ranks_of_step(reading, command, its, found, draft)
         start = next((each for each in its if by_jsrun.is_run(command, each, its[-1])), None)
@@ -93,9 +93,10 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
             _command(reading, command, its[-1], draft)
 
 
-def _ranks(reading: ShellReading, command: Command, mpirun: Layer, draft: Draft) -> None:
+def _ranks(reading: ShellReading, command: Command, mpirun: Layer, found: Allocation, draft: Draft) -> None:
     told = ("ranks_per_node",) in draft.facts
-    size = None if told else mpi.ranks_of(reading, command, mpirun, draft.number("nodes"), {})
+    nodes = draft.number("nodes")
+    size = None if told else mpi.ranks_of(reading, command, mpirun, nodes, found.numbers)
     if size is not None and size.per_node is not None:
         draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
     elif size is not None:

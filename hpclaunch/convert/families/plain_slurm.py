@@ -134,7 +134,7 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
         not_given.put(reading, command, found, draft)
         return
     place = recognise(reading) or Place(reading.script)
-    by_variable = beyond.started_by_variable(reading)
+    by_variable = beyond.started_by_variable(reading) or beyond.started_in_rounds(reading)
     unread = alone.naming_starter(reading)
     files = sourced.not_given(reading)
     why, todo = "nothing starts any", ""

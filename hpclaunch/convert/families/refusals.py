@@ -13,7 +13,7 @@ from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, REMOTE, STEPS, any_of
 from hpclaunch.convert.programs.schedulers import scheduler_of
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import base_name, known, shown
+from hpclaunch.readback.shell.values import base_name, known, program_of, shown
 from hpclaunch.values.conversion import Place
 
 _START_TEXTS = frozenset(
@@ -124,8 +124,10 @@ def _singularity(reading: ShellReading) -> Refusal | None:
 
 def _other_runtime(reading: ShellReading) -> Refusal | None:
     for command in unwrapped(reading).commands:
-        for word in command.words[:12]:
-            name = _OTHER_RUNTIMES.get(base_name(word))
+        inner = layers(command.words)
+        named = [*map(base_name, command.words[:12]), *(layer.program.partition(" ")[0] for layer in inner)]
+        for program in (*named, program_of(inner[-1].words)):
+            name = _OTHER_RUNTIMES.get(program)
             if name is not None:
                 reason = f"containers of {name}: hpclaunch's are of Pyxis and Kubernetes"
                 return Refusal(name, command.place, reason)

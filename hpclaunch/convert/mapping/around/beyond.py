@@ -10,7 +10,7 @@ from hpclaunch.convert.mapping.slurm import size_variables
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import decided, in_doubt
-from hpclaunch.convert.programs.layers import MPI, PER_GPU
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, may_be_many
 from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
@@ -148,6 +148,21 @@ def started_by_variable(reading: ShellReading) -> tuple[str, tuple[Place, ...]] 
             texts = " or ".join(dict.fromkeys(repr(shown(each.value)) for each in given))
             may_be = f"{names[0]} is {texts}, and which of them {decided(reading, names[0])}"
             return may_be, (command.place, *(each.place for each in given))
+    return None
+
+
+def started_in_rounds(reading: ShellReading) -> tuple[str, tuple[Place, ...]] | None:
+    """What starts ranks by the variable of a loop, in each round by another program: what it may be, and the
+    line."""
+    for command in reading.commands:
+        names = [
+            word[0].name for word in command.words[:1] if may_be_many(word) and isinstance(word[0], Unknown)
+        ]
+        for loop in command.loops:
+            programs = (program_of([(word,)]) for each in loop.values for word in shown(each).split()[:1])
+            if loop.variable in names and not _STARTERS.isdisjoint(programs):
+                why = f"{loop.variable} is another one in each round of the loop over {loop.over}"
+                return why, (command.place, loop.place)
     return None
 
 

@@ -1,0 +1,41 @@
+"""What is told of launchers that are refused as a whole."""
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 60\n"
+
+
+def _refused(text: str) -> Conversion:
+    found = convert(classified({"go.sh": f"{_HEAD}{text}\n"}), Options({}))
+    assert not found.job
+    return found
+
+
+@pytest.mark.parametrize("program", ["shifter --image=lab/t:1", "sarus run lab/t:1", "ch-run /img --"])
+def test_a_container_behind_many_options_is_refused_as_one_behind_few(program: str) -> None:
+    options = "-N 2 -n 8 -c 4 --cpu-bind cores --distribution block --output log.txt --error log.err"
+    name = {"sh": "Shifter", "sa": "Sarus", "ch": "Charliecloud"}[program[:2]]
+    for start in ("srun", f"srun {options}", f"srun {options} numactl -l"):
+        assert f"containers of {name}" in _refused(f"{start} {program} ./t").refused
+
+
+def test_numbers_that_slurm_gives_are_told_of_ranks_by_mpirun() -> None:
+    for program in ("ch-run /img --", "apptainer exec t.sif"):
+        start = f"mpiexec -n $SLURM_NTASKS -ppn $SLURM_NTASKS_PER_NODE {program} ./t"
+        told = {each.name: each.told for each in _refused(start).launch}
+        assert (told["nodes"], told["ranks"]) == ("2", "4 on each node")
+
+
+def test_a_starter_that_is_another_in_each_round_is_said_to_be_that() -> None:
+    loop = 'for by in mpirun "srun --mpi=pmi2"; do time $by apptainer exec t.sif ./t; done'
+    whys = [each.why for each in _refused(loop).findings]
+    assert not [each for each in whys if "nothing starts any" in each]
+    assert (
+        'what each rank executes: by is another one in each round of the loop over mpirun "srun --mpi=pmi2"'
+        in whys
+    )
