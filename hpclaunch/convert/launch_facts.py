@@ -23,7 +23,8 @@ _ASKED = "asked for"
 _ENVIRONMENT = "environment"
 _AN_IMAGE = "the image "
 _BY_COMMAND = "starts the container"  # of a command that has an image and mounts of its own
-_OF_MOUNTS = re.compile(r"\b(?:mount|volume)", re.IGNORECASE)
+_HOLDS = " may be among them"  # said of options of a container that a variable holds
+_OF_MOUNTS = re.compile(r"(?<![${])\b(?:mount|volume)", re.IGNORECASE)
 _NOT_DETERMINED = "not determined"
 
 
@@ -58,15 +59,26 @@ def facts(draft: Draft, secrets: Secrets, lost: Sequence[str] = ()) -> tuple[Lau
         by_key.setdefault(_key(fact), []).append(fact)
     said = _said(draft.findings)
     rows = [_fact(row, by_key, said, secrets, bool(draft.refused)) for row in _ROWS]
-    return tuple(
-        _in_doubt(each, lost, secrets) if lost and each.name == _ENVIRONMENT else each for each in rows
-    )
+    holders = [each for each in draft.findings if each.kind == "question" and _HOLDS in each.why]
+    held = {
+        what: _listed([each.what for each in holders if what in each.why], "holds")
+        for what in ("mounts", "variables")
+    }
+    doubts = {_ENVIRONMENT: [*_listed(lost, "sets"), *held["variables"]], "mounts": held["mounts"]}
+    return tuple(_in_doubt(each, doubts.get(each.name, ()), secrets) for each in rows)
 
 
-def _in_doubt(fact: LaunchFact, lost: Sequence[str], secrets: Secrets) -> LaunchFact:
-    """The environment, where something sets more of it."""
-    files = f"{', '.join(lost[:_MOST])}{' and others' if len(lost) > _MOST else ''}"
-    unknown = secrets.without(f"{_NOT_DETERMINED}: what {files} sets")
+def _listed(names: Sequence[str], does: str) -> list[str]:
+    """What some things do, of which nobody knows what it is; nothing for none."""
+    its = ", ".join(names[:_MOST]) + (" and others" if len(names) > _MOST else "")
+    return [f"what {its} {does}"] if names else []
+
+
+def _in_doubt(fact: LaunchFact, doubts: Sequence[str], secrets: Secrets) -> LaunchFact:
+    """The environment, or the mounts, where something tells more of them that is not known."""
+    if not doubts:
+        return fact
+    unknown = secrets.without(f"{_NOT_DETERMINED}: {', and '.join(doubts)}")
     told = unknown if fact.state in ("default", "not determined") else f"{fact.told}; {unknown}"
     return replace(fact, state="asked" if fact.state == "asked" else "not determined", told=told)
 

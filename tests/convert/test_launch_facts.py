@@ -66,6 +66,8 @@ def test_every_fact_is_there_once_and_as_the_job_file_has_it(path: Path) -> None
         states |= (
             {"told", "not determined"} if not values and name in ("mounts", "image", "environment") else set()
         )
+        # More of them may be in what nobody knows, beside those that the job has.
+        states |= {"not determined"} if "; not determined: " in facts[name].told else set()
         assert (name, facts[name].state in states) == (name, True)
         assert facts[name].places or not values
 
@@ -135,3 +137,19 @@ def test_the_report_begins_with_them() -> None:
 def test_what_sets_variables_that_nobody_knows_is_told(lines: str, told: str) -> None:
     head = "#!/bin/bash\n#SBATCH -N 1 --gres=gpu:4 --ntasks-per-node=4 -t 5\n"
     assert _facts(_of(f"{head}{lines}\nmpirun ./t\n"))["environment"].told == told
+
+
+def test_what_a_variable_of_options_holds_is_told_of_mounts_and_environment() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 --gpus-per-node=2 -t 9\n"
+    for start in ("enroot start $(./opts) /i/a.sqsh ./t", "srun docker run $(./opts) -v /a:/b lab/t:1 ./t"):
+        facts = _facts(_of(f"{head}{start}\n"))
+        for name in ("mounts", "environment"):
+            assert "not determined: what " in facts[name].told
+            assert "$(./opts)" in facts[name].told
+            assert facts[name].state == "not determined"
+    assert facts["mounts"].told.startswith("/a:/b; ")
+
+
+def test_a_variable_with_the_name_of_a_mount_is_none() -> None:
+    text = "#!/bin/bash\n#SBATCH -N 1 -t 9\nfor mount in $(./dirs); do mkdir -p ${mount}; done\nsrun ./t\n"
+    assert _facts(_of(text))["mounts"].told == "none"

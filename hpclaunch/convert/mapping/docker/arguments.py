@@ -132,13 +132,17 @@ def _is_hca(option: Option) -> bool:
 
 def _unknown(option: Option, context: Context, draft: Draft) -> None:
     """Options that a variable holds which nobody gave."""
-    name = shown(option.value or ()).strip("${}")
+    written = shown(option.value or ())
+    name = written if written.startswith("$(") else written.strip("${}")
     places = tuple(dict.fromkeys((context.command.place, *context.reading.wanted.get(name, ()))))
     if "IBDEV" in name.upper():
         draft.say("replaced", places, option.written, why=_HOOK)
     else:
-        question = f"which options of docker {name} holds: mounts, variables and user may be among them"
-        todo = f"give it with --env {name}='...' and convert again, or write what it says in the job file"
+        its = "variables and user" if context.layer.program == "docker exec" else "mounts, variables and user"
+        question = f"which options of docker {name} holds: {its} may be among them"
+        todo = "write what it says in the job file"
+        if name.isidentifier():
+            todo = f"give it with --env {name}='...' and convert again, or {todo}"
         draft.say("question", places, option.written, why=question, todo=todo)
 
 
