@@ -25,6 +25,7 @@ _AN_IMAGE = "the image "
 _BY_COMMAND = "starts the container"  # of a command that has an image and mounts of its own
 _HOLDS = " may be among them"  # said of options of a container that a variable holds
 _OF_MOUNTS = re.compile(r"(?<![${])\b(?:mount|volume)", re.IGNORECASE)
+_SCRIPT = re.compile(r"whether (\S+) (?:binds its ranks|starts ranks) itself$")
 _NOT_DETERMINED = "not determined"
 
 
@@ -65,7 +66,18 @@ def facts(draft: Draft, secrets: Secrets, lost: Sequence[str] = ()) -> tuple[Lau
         for what in ("mounts", "variables")
     }
     doubts = {_ENVIRONMENT: [*_listed(lost, "sets"), *held["variables"]], "mounts": held["mounts"]}
+    rows = [_of_scripts(each, draft.findings, secrets) for each in rows]
     return tuple(_in_doubt(each, doubts.get(each.name, ()), secrets) for each in rows)
+
+
+def _of_scripts(fact: LaunchFact, findings: Sequence[Finding], secrets: Secrets) -> LaunchFact:
+    """The image that no line tells, where a script that the ranks execute is not given: it may start one."""
+    if (fact.name, fact.state) != ("image", "default"):
+        return fact
+    found = (_SCRIPT.match(each.what) for each in findings if "the file is not given" in each.why)
+    names = dict.fromkeys(each[1] for each in found if each)
+    told = f"none, unless {' or '.join(names)}, which is not given, starts a container"
+    return replace(fact, told=secrets.without(told)) if names else fact
 
 
 def _listed(names: Sequence[str], does: str) -> list[str]:

@@ -153,3 +153,20 @@ def test_what_a_variable_of_options_holds_is_told_of_mounts_and_environment() ->
 def test_a_variable_with_the_name_of_a_mount_is_none() -> None:
     text = "#!/bin/bash\n#SBATCH -N 1 -t 9\nfor mount in $(./dirs); do mkdir -p ${mount}; done\nsrun ./t\n"
     assert _facts(_of(text))["mounts"].told == "none"
+
+
+def test_a_script_that_is_not_given_may_start_a_container() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 --gpus-per-node=2 -t 9\n"
+    told = [
+        _facts(_of(f"{head}{start}\n"))["image"].told
+        for start in ("srun ./each.sh a", "./all.sh", "srun ./t")
+    ]
+    assert told == [
+        "none, unless ./each.sh, which is not given, starts a container",
+        "none, unless ./all.sh, which is not given, starts a container",
+        "none: the ranks run on the host",
+    ]
+    given = convert(
+        classified({"run.sub": f"{head}srun ./each.sh\n", "each.sh": "#!/bin/sh\n./t\n"}), Options({})
+    )
+    assert _facts(given)["image"].told == "none: the ranks run on the host"

@@ -39,3 +39,10 @@ def test_a_starter_that_is_another_in_each_round_is_said_to_be_that() -> None:
         'what each rank executes: by is another one in each round of the loop over mpirun "srun --mpi=pmi2"'
         in whys
     )
+
+
+def test_a_script_with_a_launch_of_its_own_that_is_given_is_not_said_to_be_missing() -> None:
+    own = '#!/bin/bash\n[ -f t.sif ] || apptainer build t.sif t.def\napptainer exec t.sif "$@"\n'
+    files = {"go.sh": f"{_HEAD}cd $SLURM_SUBMIT_DIR/..\n./own.sh python t.py\n", "own.sh": own}
+    found = convert(classified(files), Options({}))
+    assert not [each.what for each in found.findings if "not given" in each.why]

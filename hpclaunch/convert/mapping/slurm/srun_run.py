@@ -95,7 +95,11 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     inner = binding.of_layers(run.inner, binding.Ranks(lines, per_node, tables), draft, options)
     if run.in_enroot is not None:
         enroot.say(run.in_enroot, inner, run.command, draft)
-    inside = rank_script.put(run, files.get("rank script", ()), draft, reading.commands, tables)
+    scripts = [
+        *files.get("rank script", ()),
+        *(each for each in reading.sources if each.name != reading.script),
+    ]
+    inside = rank_script.put(run, scripts, draft, reading.commands, tables)
     swept = sweeps.of(reading, run)
     repeated = _trials(launch, swept, draft)
     in_it = alone.is_one(run, launch.by) and bool(alone.of_container(reading))
