@@ -122,3 +122,42 @@ def test_what_a_script_submits_behind_its_run_is_no_line_of_its_own_job() -> Non
     ]
     job = _job("#SBATCH -N 2 -J this", *lines)
     assert (job["name"], job["nodes"], job["command"]) == ("this", "2", ["./x"])
+
+
+def test_a_script_that_submits_itself_once_more_has_what_its_own_lines_say() -> None:
+    """Also where no srun is its run: what it gives the next job is not its own."""
+    lines = (
+        "#SBATCH -N 1 -t 120",
+        "N=${N:-0}",
+        "python train.py --round $N",
+        "[ $? -eq 0 ] || sbatch --export=ALL,N=$((N + 1)) -t 10 $0",
+    )
+    found = _converted(*lines)
+    job = loaded(found.job)
+    assert (job["time"], job["command"]) == ("02:00:00", ["python", "train.py", "--round", "0"])
+    assert "env" not in job
+    assert [each for each in found.findings if "submits another job" in each.why]
+
+
+_WRITTEN = f"cat > one.slurm <<'EOS'\n{_HEAD}#SBATCH -N 1 -t 60\npython sim.py --size $SIZE --dt $DT\n"
+_LOOP = "for DT in 60 10 1; do\n  {}\ndone\n"
+_SUBMIT = "sbatch --export=ALL,DT=$DT,SIZE=10 one.slurm"
+
+
+@pytest.mark.parametrize("line", [_SUBMIT, f"ID=$({_SUBMIT} | awk '{{print $NF}}')", f"ID=`{_SUBMIT}`"])
+@pytest.mark.parametrize("again", ["", "sbatch --export=ALL,SIZE=20,TRY=1 $0\n"])
+def test_a_written_script_has_what_the_line_that_submits_it_exports(line: str, again: str) -> None:
+    """A value of a loop around that line is another one in each of the jobs."""
+    text = f"#!/bin/bash\n{_WRITTEN}{again}EOS\n{_LOOP.format(line)}"
+    found = convert(classified({"run.sh": text}), Options({}))
+    job = loaded(found.job)
+    assert job["command"] == "exec python sim.py --size 10 --dt $DT"
+    assert (job["env"], job["inherit"]) == ({"SIZE": "10"}, ["DT"])
+    assert [each for each in found.findings if each.what == "a loop of sbatch over 60 10 1"]
+
+
+def test_a_given_script_has_what_another_file_exports_to_it() -> None:
+    submits = "#!/bin/bash\nsbatch --export=ALL,SIZE=10 one.slurm\n"
+    files = {"submit.sh": submits, "one.slurm": f"{_HEAD}#SBATCH -N 1 -t 60\npython sim.py --size $SIZE\n"}
+    job = loaded(convert(classified(files), Options({})).job)
+    assert (job["command"], job["env"]) == (["python", "sim.py", "--size", "10"], {"SIZE": "10"})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hpclaunch.convert.programs.names import SUBMITTERS, any_of
 from hpclaunch.convert.reading import Command as Recorded
 from hpclaunch.convert.shell import counters, outputs
 from hpclaunch.convert.shell.listing import listed, parts_of, text_of
@@ -35,6 +36,8 @@ _WHILE = re.compile(r"\s*([A-Za-z_]\w*)\s*(<=|<|>=|>)(.*)", re.DOTALL | re.ASCII
 _CONTROL = frozenset(("break", "continue", "return", "exit", "source", ".", "eval", "set"))
 _MOST_COMPUTED = 300
 _PLAIN = (Simple, Declaration, Arithmetic)
+# A round that notes the number of a job, ID=$(sbatch ...), does more than compute.
+_SUBMITS = re.compile(rf"[$]\(\s*{any_of(SUBMITTERS)}\b|`\s*{any_of(SUBMITTERS)}\b")
 _NOT_PLAIN = _CONTROL | {"wait", "kill", "trap", "exec", "read"}
 _NO_WORK = _CONTROL | {"cat", "expr", "exec"}
 
@@ -171,6 +174,8 @@ def is_plain(shell: "Walker", body: Statement) -> bool:
 
 
 def _stays(shell: "Walker", part: Statement) -> bool:
+    if _SUBMITS.search(text_of(part)):
+        return False
     if not isinstance(part, Simple) or not part.words:
         return True
     name = part.words[0].written
@@ -184,6 +189,8 @@ def may_only_compute(shell: "Walker", body: Statement) -> bool:
 
 
 def _may_compute(shell: "Walker", each: Simple | Declaration) -> bool:
+    if _SUBMITS.search(text_of(each)):
+        return False
     if isinstance(each, Declaration) or not each.words:
         return True
     name = each.words[0].written

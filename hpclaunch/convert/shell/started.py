@@ -4,7 +4,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hpclaunch.convert.programs.layers import layers, may_be_many
+from hpclaunch.convert.mapping.slurm import export
+from hpclaunch.convert.programs.layers import Layer, layers, may_be_many
 from hpclaunch.convert.programs.names import SHELLS, SUBMITTERS
 from hpclaunch.convert.programs.plain import by_env
 from hpclaunch.convert.reading import Assigned, Started
@@ -33,10 +34,17 @@ def starts(walker: "Walker", script: str) -> tuple[Started, ...]:
         if base_name(words[0]) in SHELLS:
             words = behind_options(words[1:])
         if words and known(words[0]) and walker.files.found(words[0], (command.place.file,)) == script:
-            prefix = (*command.prefix, *by_env(its, command.environment)[0].items())
+            prefix = (*command.prefix, *by_env(its, command.environment)[0].items(), *_exports(its))
             in_loop = bool(command.loops)
             found.append(Started(command.place, command.written, tuple(words[1:]), prefix, in_loop))
     return tuple(found)
+
+
+def _exports(its: Sequence[Layer]) -> tuple[tuple[str, Value], ...]:
+    """The variables that --export of sbatch gives the job, with a value that is known."""
+    options = [layer.option("export") for layer in its if layer.program in SUBMITTERS]
+    named = (pair for each in options if each is not None for pair in export.named_by(each.value or ()))
+    return tuple((name, value) for name, value in named if known(value) is not None)
 
 
 def begin(walker: "Walker", found: Sequence[Started]) -> None:

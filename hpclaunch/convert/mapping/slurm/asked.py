@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.mapping.words.lines import names_behind
 from hpclaunch.convert.programs import srun
-from hpclaunch.convert.programs.layers import MPI, Option, layers
+from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.reading import Assigned, Command, ShellReading
 from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.values import Unknown, Value, known
@@ -64,7 +64,6 @@ OF_ALLOCATION = frozenset(
     )
 )
 _OF_JOB = "SLURM_"
-_STARTS_RANKS = frozenset(("srun", *MPI))
 _OWN_JOB = frozenset(("SLURM_JOB_ID", "SLURM_JOBID"))
 _NAME = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 # 10#$X is X also where zeros stand before it.
@@ -122,19 +121,13 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
 
 
 def submitting(reading: ShellReading) -> list[Command]:
-    """The sbatch and salloc commands that start the launcher's own job. What a job's script submits when its
-    own run has ended is another job."""
+    """The sbatch and salloc commands that start the launcher's own job. What a job's script submits while it
+    runs, itself once more or what comes next, is another job."""
     found = [each for each in reading.of("sbatch", "salloc") if not _is_in_a_job(each)]
     if not found or not reading.directives:
         return found
-    own = {id(each) for each in found}
-    before: list[Command] = []
-    for each in reading.starting:
-        if id(each) in own:
-            before.append(each)
-        elif any(layer.program in _STARTS_RANKS for layer in layers(each.words)):
-            break
-    return before
+    own = {*reading.followed, *(each.place for each in reading.started)}
+    return [each for each in found if each.place in own or each.place.file != reading.script]
 
 
 def _is_in_a_job(command: Command) -> bool:

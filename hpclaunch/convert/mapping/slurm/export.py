@@ -58,6 +58,12 @@ def of(command: Command, own: Asked | None, batch: Sequence[Asked]) -> Export:
     return structs.replace(found, given=(*before, *found.given))
 
 
+def named_by(value: Value) -> tuple[tuple[str, Value], ...]:
+    """The variables that --export gives a value, with it."""
+    given = _read(value, "", ()).given
+    return tuple((name, value) for name, value in given if value is not None)
+
+
 def without_secrets(value: Value, written: str) -> str:
     """The option as it is written, with *** for the values of secrets."""
     for part in split(value, ","):

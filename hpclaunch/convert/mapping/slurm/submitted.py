@@ -8,6 +8,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm import export
 from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.mapping.words.texts import is_here
 from hpclaunch.convert.programs import srun
@@ -195,9 +196,11 @@ def _handed_on(command: Command, source: Source) -> dict[str, Value]:
 
 
 def _exported(command: Command) -> Iterator[tuple[str, Value]]:
-    """What the command that submits has, in front of it too. No shell that submits is in the job, and has
-    Slurm's variables of it."""
-    for name, value in {**dict(command.environment), **dict(command.prefix)}.items():
+    """What the command that submits has, in front of it and by its --export too. No shell that submits is in
+    the job, and has Slurm's variables of it."""
+    option = srun.read(command.words)[0].option("export")
+    named = () if option is None else export.named_by(option.value or ())
+    for name, value in {**dict(command.environment), **dict(command.prefix), **dict(named)}.items():
         yield name, tuple(part for part in value if not (isinstance(part, Unknown) and part.name in NAMES))
 
 
