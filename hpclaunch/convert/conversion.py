@@ -194,7 +194,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         _module(name).convert(reading, draft, options)
         other_schedulers.put_commands(reading, draft)
         say_others(reading, draft)
-        allocation.say_unused(reading, draft)
+        allocation.say_unused(unwrapped(reading), draft)
         sourced.ask(reading, draft)
         rendezvous.of_ranks_alone(draft)
     else:

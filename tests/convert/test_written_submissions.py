@@ -44,3 +44,29 @@ def test_what_is_put_into_its_lines_is_told_as_it_was_made() -> None:
     assert asked["name"] == "--job-name=${1}"
     assert asked["gpus_per_node"] == "--gres=gpu:$(./count_gpus.sh)"
     assert not [each for each in found.findings if "_hpclaunch_" in f"{each.what}{each.why}{each.todo}"]
+
+
+_HEAD = "#SBATCH --nodes=2\n{}\n#SBATCH --ntasks-per-node=4\n#SBATCH --time=30\n"
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        "",
+        'if ./is_big; then more="#SBATCH --mem=9G"; else more="#SBATCH --mem-per-cpu=2G"; fi\n',
+        'more=$(./options "$1")\n',
+    ],
+)
+@pytest.mark.parametrize("submits", ["cat << EOT > j.sh\n{}EOT\nsbatch j.sh\n", "sbatch << EOT\n{}EOT\n"])
+def test_a_line_that_the_script_puts_together_ends_none_of_those_of_sbatch(sets: str, submits: str) -> None:
+    inner = f"#!/bin/sh\n{_HEAD.format('$more')}srun --mpi=pmix ./t\n"
+    found = convert(classified({"s.sh": f"#!/bin/sh\n{sets}{submits.format(inner)}"}), Options({}))
+    job = loaded(found.job)
+    assert (job["nodes"], job["ranks_per_node"], job["time"]) == ("2", "4", "00:30:00")
+    assert [each for each in found.findings if each.why.startswith("which options of sbatch $")]
+
+
+def test_a_command_ends_them_in_a_written_script_too() -> None:
+    inner = f"#!/bin/sh\n{_HEAD.format('module load x')}srun --mpi=pmix ./t\n"
+    text = f"#!/bin/sh\ncat << EOT > j.sh\n{inner}EOT\nsbatch j.sh\n"
+    assert "time" not in loaded(convert(classified({"s.sh": text}), Options({})).job)

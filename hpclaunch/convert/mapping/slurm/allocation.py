@@ -285,11 +285,17 @@ def _other_resources(given: Mapping[str, Asked], draft: Draft) -> None:
 
 
 def say_unused(reading: ShellReading, draft: Draft) -> None:
-    """Say of each option of a #SBATCH line that no finding names that nothing of the job follows from it."""
+    """Say of each option of a #SBATCH line that no finding names that nothing of the job follows from it, and
+    of a line that is nothing but a variable that its options are not told."""
     by_place: dict[Place, list[Finding]] = {}
     for finding in draft.findings:
         for place in finding.places:
             by_place.setdefault(place, []).append(finding)
+    for line in reading.directives:
+        if line.system == "SBATCH" and len(line.words) == 1 and line.words[0].startswith("$"):
+            why = f"which options of sbatch {line.words[0]} stands for is not told"
+            todo = "give the variable with --env and convert again, or write what it says in the job file"
+            draft.say("question", (line.place,), line.words[0], why=why, todo=todo)
     for each in of_batch(reading):
         its = [finding for place in each.places for finding in by_place.get(place, ())]
         if each.how != "directive" or any(_is_about(finding, each) for finding in its):

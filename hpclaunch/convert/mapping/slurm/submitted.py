@@ -24,6 +24,7 @@ from hpclaunch.values.errors import InputError
 _Timed = TypeVar("_Timed", Assigned, Sourced)
 _GO = frozenset(("cd", "pushd", "popd"))
 _STANDS = re.compile(rf"\$\{{{STANDS}\d+\}}")
+_VALUE = re.compile(r"\$\{\w+\}")
 _OTHERS = (
     "the same line submits it too, with other values, and this file is that of its last call",
     "make a job file for it too: convert again without the later calls, or give what differs with --set",
@@ -86,6 +87,7 @@ def _read(
 ) -> ShellReading | None:
     """`whole`: the text is a script, with lines of its own. `place` is where it stands."""
     text, unknown = with_names(tuple(_of_loop(part, command) for part in given))
+    text = _with_lines_of_sbatch(text) if whole else text
     parts = (*unknown.items(), *more)
     first = max(place.last, place.line) - text.count("\n") if whole else place.line
     source = Source(place.file, "\n" * (first - 1) + text)
@@ -96,6 +98,23 @@ def _read(
         return inner
     again = _joined(reading, command, source, {**exported, **numbers}, parts, whole=whole)
     return _with_own_names(again, unknown)
+
+
+def _with_lines_of_sbatch(text: str) -> str:
+    """The text with each line that is nothing but a value as one of #SBATCH, where more of these follow it: a
+    script that puts a line together writes it there, and sbatch reads on to the first command (sbatch(1))."""
+    lines = text.split("\n")
+    waiting: list[int] = []
+    for number, line in enumerate(lines):
+        if _VALUE.fullmatch(line.strip()):
+            waiting.append(number)
+        elif line.startswith("#SBATCH"):
+            for each in waiting:
+                lines[each] = f"#SBATCH {lines[each].strip()}"
+            waiting.clear()
+        elif line.strip()[:1] not in ("", "#"):
+            break
+    return "\n".join(lines)
 
 
 def _with_own_names(
