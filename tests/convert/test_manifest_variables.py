@@ -145,3 +145,29 @@ def test_pods_that_start_other_numbers_of_ranks_are_asked_about(first, other, ra
     texts = [_EACH.replace("NUMBER", number).replace("ENV", env) for number, env in (first, other)]
     draft = converted(_TWO.replace("FIRST", texts[0]).replace("OTHER", texts[1]))
     assert draft.facts[("ranks_per_node",)].value == ranks
+
+
+@pytest.mark.parametrize(
+    ("text", "env"),
+    [
+        ("NCCL_DEBUG=INFO torchrun --nproc_per_node=8 t.py", {"NCCL_DEBUG": "INFO"}),
+        (
+            "cd /w &&\nNCCL_DEBUG=INFO \\\n  A='x y' torchrun --nproc_per_node=8 t.py",
+            {"A": "x y", "NCCL_DEBUG": "INFO"},
+        ),
+        ("A=1 torchrun --nproc_per_node=8 t.py 2>&1 | tee /log", {"A": "1"}),
+        ("export A=1\nA=2 B=$A torchrun --nproc_per_node=8 t.py", {"A": "2", "B": "2"}),
+        ("OMP_NUM_THREADS=7 torchrun --nproc_per_node=8 t.py", {"OMP_NUM_THREADS": "7"}),
+        ("torchrun --nproc_per_node=8 t.py\nA=1 python after.py", {}),
+    ],
+)
+def test_what_stands_in_front_of_a_launcher_is_set_for_the_ranks(text: str, env: dict[str, str]) -> None:
+    found = {key.partition("env.")[2]: value for key, (value, _) in job(_converted(text, "value: x")).items()}
+    names = found.keys() - {"", "RUN", *({"OMP_NUM_THREADS"} - env.keys())}
+    assert {name: found[name] for name in names} == env
+
+
+def test_a_value_in_front_of_a_launcher_that_only_its_pod_knows_is_said() -> None:
+    draft = _converted("A=1 P=/x:$P D=$(date) torchrun --nproc_per_node=8 t.py", "value: x")
+    assert job(draft)["env.A"][0] == "1"
+    assert {"P=/x:${P}", "D=$(...)"} <= {each.what for each in draft.findings if each.kind == "left"}

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hpclaunch.convert.manifests.shellwords import text_of, value_of
 from hpclaunch.convert.mapping.around.preparations import prepares
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
-from hpclaunch.readback.shell import arithmetic, inside, outside, shfmt, tree
+from hpclaunch.readback.shell import arithmetic, inside, shfmt, tree
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
+from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 from hpclaunch.values.errors import HpclaunchError
 
 _LAUNCHERS = ("mpirun", "mpiexec", "horovodrun", "torchrun", "torch.distributed")
@@ -90,6 +91,9 @@ def read(text: str) -> ShellText | None:
         return None
     units = [unit for statement in file.stmts for unit in _units(statement, source)]
     launch = _launch_of(units)
+    if launch is not None and units[launch].exports:
+        units[launch : launch + 1] = _as_exports(units[launch])
+        launch = _launch_of(units)
     folder, folder_line = "", 0
     exported: list[tuple[str, str, int]] = []
     handed_on = {name for unit in units if unit.by_export for name, _ in unit.exports}
@@ -126,7 +130,7 @@ def read(text: str) -> ShellText | None:
             left.append(unit)
             folders.append(folder)
     # The text itself, to the last line end, where nothing was taken from it.
-    rest = _text(source, left[0].start, len(source)).strip() if left else ""
+    rest = text_of(source, left[0].start, len(source)).strip() if left else ""
     bare = text if len(left) == len(units) else rest
     at = _launch_of(left)
     own = frozenset(name for name, _, _ in exported) - handed_on
@@ -194,6 +198,17 @@ def _launch_of(units: Sequence[Unit]) -> int | None:
     return next(iter(runs or found), None)
 
 
+def _as_exports(unit: Unit) -> tuple[Unit, ...]:
+    """NAME=VALUE LAUNCHER ... as an export of each name, and the launcher: what it starts has them."""
+    first = unit.rest[0]
+    behind = unit.text.encode()[first - unit.start :].decode("utf-8", "replace")
+    exports = (
+        Unit(f"{name}={shown(value)}", unit.start, first, unit.line, exports=((name, value),), by_export=True)
+        for name, value in unit.exports
+    )
+    return (*exports, replace(unit, text=behind, start=first, exports=()))
+
+
 def bare(words: Sequence[Value]) -> tuple[Value, ...]:
     """Without `exec`, which changes nothing for what it starts."""
     return tuple(words[1:]) if words and known(words[0]) == "exec" else tuple(words)
@@ -215,7 +230,7 @@ def _nested(statements: Sequence[tree.Stmt]) -> Iterator[tuple[Value, ...]]:
     while waiting:
         node = waiting.pop()
         if isinstance(node, tree.CallExpr) and node.args:
-            words = tuple(map(_value, node.args))
+            words = tuple(map(value_of, node.args))
             if any(layer.program in LAUNCHERS for layer in layers(bare(words))):
                 yield words
         elif isinstance(node, Struct):
@@ -228,7 +243,7 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
     """The statements of a && b && c one by one."""
     command = statement.cmd
     start, end = statement.pos.offset, statement.end.offset
-    text, line = _text(source, start, end), statement.pos.line - 1
+    text, line = text_of(source, start, end), statement.pos.line - 1
     plain = not (statement.negated or statement.background)
     if isinstance(command, tree.TimeClause) and plain and command.stmt and not statement.redirs:
         yield from _units(command.stmt, source)
@@ -248,8 +263,10 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
                 return
         if command.op in ("|", "|&") and isinstance(command.x.cmd, tree.CallExpr):
             inner = next(_units(command.x, source))
-            piped = _text(source, command.y.pos.offset, command.y.end.offset)
-            yield Unit(text, start, end, line, inner.words, (), piped, rest=inner.rest, lines=inner.lines)
+            piped = text_of(source, command.y.pos.offset, command.y.end.offset)
+            # What stands in front of its words is the command's alone, and sets nothing of the text's.
+            own = inner.exports if inner.words else ()
+            yield Unit(text, start, end, line, inner.words, own, piped, rest=inner.rest, lines=inner.lines)
             return
     words: tuple[Value, ...] = ()
     exports: tuple[tuple[str, Value], ...] = ()
@@ -258,7 +275,7 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
     marks: tuple[str, ...] = ()
     by_export = False
     if plain and isinstance(command, tree.CallExpr):
-        words = tuple(_value(word, source) for word in command.args)
+        words = tuple(value_of(word, source) for word in command.args)
         exports = tuple(_assigned(command.assigns, source))
         rest = tuple(word.pos.offset for word in command.args)
         lines = tuple(word.pos.line - 1 for word in command.args)
@@ -266,7 +283,7 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
         exports = tuple(_assigned(command.args, source))
         marks = tuple(each.name.value for each in command.args if each.name is not None and each.naked)
         others = [each.value for each in command.args if each.name is None and each.naked]
-        options = [known(_value(word)) or "" for word in others if word is not None]
+        options = [known(value_of(word)) or "" for word in others if word is not None]
         of_all = len(exports) + len(marks) + len(options) == len(command.args)
         plain_options = all(each.startswith("-") and _PLAIN.issuperset(each) for each in options)
         by_export = command.variant.value == "export" or any("x" in each for each in options)
@@ -303,7 +320,7 @@ def _said(statement: tree.Stmt) -> list[str] | None:
 
 def _program(statement: tree.Stmt) -> str:
     words = statement.cmd.args if isinstance(statement.cmd, tree.CallExpr) else ()
-    return known(_value(words[0])) or "" if words else ""
+    return known(value_of(words[0])) or "" if words else ""
 
 
 def _names_set(command: tree.Node | None) -> Iterator[str]:
@@ -335,58 +352,4 @@ def _perhaps(unit: Unit) -> Unit:
 def _assigned(assigns: Sequence[tree.Assign], source: bytes) -> Iterator[tuple[str, Value]]:
     for each in assigns:
         if each.name is not None and not (each.append or each.naked or each.index or each.array):
-            yield each.name.value, _value(each.value, source) if each.value is not None else ()
-
-
-def _value(word: tree.Word, source: bytes = b"") -> Value:
-    """What is known of a word; with the source also the texts of its arithmetic."""
-    return join([part for each in word.parts for part in _parts(each, quoted=False, source=source)])
-
-
-def _parts(part: tree.Node, quoted: bool, source: bytes) -> Iterator[Part]:
-    if isinstance(part, tree.Lit):
-        if not quoted and any(char in part.value for char in "*?[~{"):
-            yield Unknown("files", outside(part.value), splits=True)
-        else:
-            yield outside(_unescaped(part.value, quoted))
-    elif isinstance(part, tree.SglQuoted) and not part.dollar:
-        yield outside(part.value)
-    elif isinstance(part, tree.DblQuoted):
-        for each in part.parts:
-            yield from _parts(each, quoted=True, source=source)
-    elif isinstance(part, tree.ParamExp) and part.param is not None and _is_simple(part):
-        yield Unknown("variable", part.param.value, splits=not quoted)
-    elif isinstance(part, tree.ArithmExp) and source:
-        yield _number(_text(source, part.pos.offset, part.end.offset))
-    elif isinstance(part, tree.ParamExp) and source:
-        yield Unknown("output", _text(source, part.pos.offset, part.end.offset), splits=not quoted)
-    else:
-        yield Unknown("output", "$(...)", splits=not quoted)
-
-
-def _number(text: str) -> Part:
-    """Of $((...)) the number, where it is one of numbers."""
-    if not (text.startswith("$((") and text.endswith("))")):
-        return Unknown("output", "$(...)")
-    number = arithmetic.evaluate(text[3:-2], lambda name: None)
-    return Unknown("number", text) if number is None else str(number)
-
-
-def _is_simple(part: tree.ParamExp) -> bool:
-    return not (part.excl or part.length or part.index or part.slice or part.repl or part.names or part.exp)
-
-
-def _unescaped(text: str, quoted: bool) -> str:
-    found, position = [], 0
-    while position < len(text):
-        char = text[position]
-        if char == "\\" and position + 1 < len(text) and (not quoted or text[position + 1] in '$`"\\\n'):
-            position += 1
-            char = "" if text[position] == "\n" else text[position]
-        found.append(char)
-        position += 1
-    return "".join(found)
-
-
-def _text(source: bytes, start: int, end: int) -> str:
-    return outside(shfmt.written(source, start, end))
+            yield each.name.value, value_of(each.value, source) if each.value is not None else ()
