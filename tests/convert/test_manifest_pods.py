@@ -93,6 +93,23 @@ def test_ranks_that_have_their_world_by_hand_find_each_other_in_the_job() -> Non
 
 
 @pytest.mark.parametrize(
+    ("spec", "nodes"),
+    [
+        ("  completions: ${N}\n  parallelism: ${N}\n", "asked"),
+        ("  parallelism: {{ .Values.pods }}\n", "asked"),
+        ("  completions: some\n  completionMode: Indexed\n", "asked"),
+        ("  completions: 4\n  completionMode: Indexed\n", "asked"),  # one pod after another
+        ("  completions: 4\n  parallelism: 4\n  completionMode: Indexed\n", 4),
+        ("  completions: 1\n", 1),
+        ("", 1),
+    ],
+)
+def test_how_many_pods_a_job_has_is_asked_where_its_numbers_do_not_tell_it(spec: str, nodes: object) -> None:
+    found = _job("[python, t.py]", spec=spec)
+    assert _value(found, "nodes") == nodes
+
+
+@pytest.mark.parametrize(
     ("host", "nodes"), [("--hostfile, /etc/h", "asked"), ("-H, 'a:4,b:4'", "asked"), ("-H, a", 1)]
 )
 def test_an_mpirun_over_other_hosts_than_its_pod_tells_no_nodes(host: str, nodes: object) -> None:

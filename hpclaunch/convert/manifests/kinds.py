@@ -244,23 +244,31 @@ def _batch(given: Object, draft: Draft) -> Workload | None:
         return None
     found = {name: given.root.get("spec", name) for name in ("parallelism", "completions", "completionMode")}
     places = tuple(field.at for field in found.values() if field is not None) or (given.kind_place,)
-    parallelism, completions = (
-        field.number() if (field := found[name]) is not None else None
-        for name in ("parallelism", "completions")
-    )
+    numbers = {name: found[name] for name in ("parallelism", "completions")}
+    untold = [
+        (name, field) for name, field in numbers.items() if field is not None and field.number() is None
+    ]
+    parallelism, completions = (field.number() if field is not None else None for field in numbers.values())
     mode = found["completionMode"]
     indexed = mode is not None and mode.text() == "Indexed"
-    pods = completions if completions is not None else (1 if parallelism is None else parallelism)
-    if pods == 1:
+    # Without parallelism there is one pod at a time (kubernetes, pkg/apis/batch/v1/defaults.go).
+    at_once = 1 if parallelism is None else parallelism
+    pods = completions if completions is not None else at_once
+    if untold:
+        said = " and ".join(f"{name}: {field.peek()}" for name, field in untold)
+        nodes = Count(None, tuple(field.at for _, field in untold), said)
+    elif pods == 1:
         nodes = Count(1, places, "a Job of one pod")
-    elif indexed and parallelism in (None, pods):
+    elif indexed and at_once == pods:
         nodes = Count(pods, places, "pods of an Indexed Job")
     else:
         nodes = Count(None, places, f"{pods} pods, each by itself")
         why = "each pod is a launch of its own, and a job is one"
         todo = "submit the job as often, give it trials, or with nodes and ranks make it one launch"
         draft.say("left", places, "parallelism and completions", why=why, todo=todo)
-    return Workload(given.root, "Job", pod, pod, nodes, told=(INDEX,) if indexed and pods != 1 else ())
+    return Workload(
+        given.root, "Job", pod, pod, nodes, told=(INDEX,) if indexed and (untold or pods != 1) else ()
+    )
 
 
 def _say_name(pod: Pod, role: str, draft: Draft) -> None:
