@@ -135,7 +135,9 @@ _FORMS = tuple(
         ),
         (
             "TOKEN",
-            r"(?:\b|(?<=\\[nt]))(?P<value>gh[pousr]_\w{12,}|github_pat_\w{12,}|gl(?:pat|rt|ptt|dt|cbt|soat|ft)-[\w-]{8,}|hf_[A-Za-z0-9]{8,}"
+            r"(?:\b|(?<=\\[nt]))(?P<value>gh[pousr]_\w{12,}|github_pat_\w{12,}|gl(?:pat|rt|ptt|dt|cbt|soat|ft)-[\w-]{8,}|"
+            # hf_download is a word: a token has more letters, of both cases, and numbers.
+            r"hf_(?![a-z]{1,20}(?![A-Za-z0-9]))[A-Za-z0-9]{8,}"
             r"|sk-(?:\w+-)?[A-Za-z0-9]{12,}|A[KS]IA[0-9A-Z]{12,}|(?:xox[abprs]|xapp)-[\w-]{8,}|nvapi-[\w-]{12,}"
             r"|sk-ant-[\w-]{12,}|hv[sbr]\.[\w-]{12,}|AIza[\w-]{20,}|ya29\.[\w-]{12,}|npm_\w{20,}|r8_\w{20,}"
             r"|ATATT\w{8,}|dop_v1_\w{12,}|SG\.[\w-]{12,80}\.[\w-]{12,}|wandb_v1_\w{8,}"

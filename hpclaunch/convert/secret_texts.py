@@ -31,6 +31,8 @@ _BEHIND = re.compile(VALUE)
 _RESULT = re.compile(
     r"\b(?:echo|printf|print|log|info)[ \t(]+(?:-\w+[ \t]+)?[\"']?[ \t]*PASS:[ \t]+\S+[ \t]+\w"
 )
+# An argument of a call that a program has under the same name: download(token=token).
+_OWN_NAME = re.compile(r"(?P<name>[a-z_]+)=(?P=name)(?=[ \t]*[,)])")
 _NEAR = 200  # characters of a line, which may be a megabyte long
 _ELEMENTS = re.compile(r"\(([^()]{0,4000})")
 # `read` and its like give these a value that is in the text.
@@ -140,6 +142,8 @@ def _named(text: str, line: str, start: int) -> Iterator[tuple[str, str, tuple[i
             if found.start() < behind or not may_be_secret(name, is_option=is_option):
                 continue
             if name == "PASS" and _is_result(line, found.start()):
+                continue
+            if _OWN_NAME.match(line, found.start("name")):
                 continue
             at = start + found.end()
             if next_line := _NEXT_LINE.match(text, at):

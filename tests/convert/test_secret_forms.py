@@ -128,6 +128,8 @@ def test_no_output_has_a_number_by_heart_a_licence_or_what_is_typed(
         'ssh.login(host, user) login "$USER" login node12',
         '"Authorization": "Bearer " + token',
         "run({'kwargs': {'end': 1, 'append_concat_token': False}, 'n': [{'pad_token': 0}]})",
+        "OUT=/o/hf_download --to hf_checkpoints/x hf_inference",
+        "download(repo, token=token)\ndownload(\n  dir=dir,\n  token=token,\n  api_key=api_key , x=1)",
         "pip install hf-transfer==0.1.8 npm_config_loglevel=silent sg.example.com SG.x",
     ],
 )
