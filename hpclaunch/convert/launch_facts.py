@@ -98,10 +98,10 @@ def _in_doubt(fact: LaunchFact, doubts: Sequence[str], secrets: Secrets) -> Laun
 def _said(findings: Sequence[Finding]) -> dict[str, Finding]:
     """What findings say of keys that the draft has not: an image or mounts that are not carried over, or what
     the tool does now."""
-    found = {}
+    found: dict[str, Finding] = {}
     for each in findings:
         if each.kind == "left" and each.what.startswith(_AN_IMAGE):
-            found["image"] = each
+            found.setdefault("image", each)  # that of the run is said before those of other containers
         elif each.kind == "left" and _BY_COMMAND in each.why:
             found["image"] = found["mounts"] = each
         elif each.kind == "left" and _OF_MOUNTS.search(each.what):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_ssh, other_containers, refusals, singularity
@@ -11,16 +11,17 @@ from hpclaunch.convert.mapping.docker import config_env, container, launch
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.docker.steps import started
 from hpclaunch.convert.mapping.environment import handed_on
-from hpclaunch.convert.mapping.ranks import by_jsrun, mpi, mpi_library
+from hpclaunch.convert.mapping.ranks import by_jsrun, mpi, mpi_library, of_request
 from hpclaunch.convert.mapping.slurm import allocation
 from hpclaunch.convert.mapping.slurm.asked import of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, ranks
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import shown
+from hpclaunch.readback.shell.values import program_of, shown
 from hpclaunch.values.conversion import Finding, Place
 
 _TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
@@ -76,32 +77,70 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
         home = container.container_of(steps, main)
         launch.put(launch.Launch(reading, steps, main, home), Allocation(), draft, options)
         return
-    for command in reading.commands:
-        its = layers(command.words)
-        layer = next((each for each in its if each.program in singularity.PROGRAMS), None)
-        if layer is not None:
-            singularity.put(reading, command, layer, draft)
-        mpirun = next((each for each in its if each.program in ("mpirun", "mpiexec.hydra")), None)
-        if mpirun is not None:
-            _ranks(reading, command, mpirun, found, draft)
-        elif layer is not None:
-            _ranks_of_step(reading, command, its, found, draft)
-        start = next((each for each in its if by_jsrun.is_run(command, each, its[-1])), None)
-        if start is not None:
-            by_jsrun.put(reading, command, start, draft)
-        if layer is not None or mpirun is not None or start is not None:
-            _command(reading, command, its[-1], draft)
+    starts = [each for command in reading.commands if (each := _start(command)) is not None]
+    run = next((each for each in reversed(starts) if each.has_ranks), starts[-1] if starts else None)
+    for start in starts:
+        if start is not run and start.has_ranks:
+            _say_another(reading, start, run, draft)
+    if run is not None:
+        _put(reading, run, found, draft)
+
+
+class _Start(Struct, frozen=True):
+    """A command that starts containers or ranks: its layers, and those of them that do."""
+
+    command: Command
+    its: tuple[Layer, ...]
+    container: Layer | None
+    mpirun: Layer | None
+    by_jsrun: Layer | None
+
+    @property
+    def has_ranks(self) -> bool:
+        """Whether it starts the ranks of a job, and not what only looks at nodes or moves files."""
+        words = self.its[-1].words
+        starts = self.mpirun is not None or self.by_jsrun is not None
+        return starts and bool(words) and program_of(words) not in PREPARES
+
+
+def _start(command: Command) -> _Start | None:
+    its = layers(command.words)
+    container = next((each for each in its if each.program in singularity.PROGRAMS), None)
+    mpirun = next((each for each in its if each.program in ("mpirun", "mpiexec.hydra")), None)
+    by = next((each for each in its if by_jsrun.is_run(command, each, its[-1])), None)
+    found = container is not None or mpirun is not None or by is not None
+    return _Start(command, its, container, mpirun, by) if found else None
+
+
+def _say_another(reading: ShellReading, start: _Start, run: "_Start | None", draft: Draft) -> None:
+    """A launch beside the one of which the facts are told."""
+    assert run is not None
+    where = f"line {run.command.place.line} of {run.command.place.file}"
+    why = f"a launch of its own: what is told of ranks, their command and variables is told of {where}"
+    todo = "make a job file of it too, where it is to run"
+    draft.say("left", reading.origin(start.command), _text(start), why=why, todo=todo)
+
+
+def _text(start: _Start) -> str:
+    return " ".join(map(shown, start.its[-1].words))
+
+
+def _put(reading: ShellReading, run: _Start, found: Allocation, draft: Draft) -> None:
+    if run.container is not None:
+        singularity.put(reading, run.command, run.container, draft)
+    if run.mpirun is not None:
+        _ranks(reading, run.command, run.mpirun, found, draft)
+    elif run.container is not None:
+        _ranks_of_step(reading, run.command, run.its, found, draft)
+    if run.by_jsrun is not None:
+        by_jsrun.put(reading, run.command, run.by_jsrun, draft)
+    _command(reading, run.command, run.its[-1], draft)
 
 
 def _ranks(reading: ShellReading, command: Command, mpirun: Layer, found: Allocation, draft: Draft) -> None:
-    told = ("ranks_per_node",) in draft.facts
-    nodes = draft.number("nodes")
-    size = None if told else mpi.ranks_of(reading, command, mpirun, nodes, found.numbers)
-    if size is not None and size.per_node is not None:
-        draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
-    elif size is not None:
-        why = "how many of these are on a node is not told"
-        draft.say("left", size.places, size.what, why=why, todo="write nodes and ranks_per_node")
+    its_own = {**found.numbers, **of_request.variables(draft)}
+    size = mpi.ranks_of(reading, command, mpirun, draft.number("nodes"), its_own)
+    of_request.put(reading, size, mpirun, draft)
     mpi.put_options(reading, command, mpirun, draft)
     mpi.put_kind(command, mpirun, mpi_library.of(reading, command, mpirun), draft)
     hands_on_all = mpirun.program == "mpiexec.hydra"  # Intel MPI's and MPICH's default, -genvall

@@ -9,6 +9,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import handed_on
 from hpclaunch.convert.mapping.environment.handed_on import Handed
 from hpclaunch.convert.mapping.environment.owners import owner
+from hpclaunch.convert.mapping.ranks import of_request
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs.beside import PREPARES
@@ -31,7 +32,10 @@ def is_run(command: Command, layer: Layer, inner: Layer) -> bool:
 
 def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     """Facts and findings for its options, and what is exported, which its ranks get."""
-    numbers = {each.name: number(each.value, reading, {}) for each in layer.options if each.name in _TOLD}
+    its_own = of_request.variables(draft)
+    numbers = {
+        each.name: number(each.value, reading, its_own) for each in layer.options if each.name in _TOLD
+    }
     nodes = draft.number("nodes")
     total = numbers.get("np")
     if "nrs" in numbers:
@@ -40,8 +44,8 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
     per_node = (
         _per_host(numbers, "tasks_per_rs", nodes) if layer.program == "jsrun" else numbers.get("npernode")
     )
-    if per_node is None and total and nodes and total % nodes == 0:
-        per_node = total // nodes
+    if total and nodes and (per_node is None or total < per_node * nodes):
+        per_node = total // nodes if total % nodes == 0 else None
     sized = [
         each
         for each in layer.options
@@ -50,9 +54,7 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
     if per_node:
         draft.put(("ranks_per_node",), per_node, _lines(reading, command, sized), _written(sized))
     elif sized:
-        why = "how many of these are on a node is not told"
-        todo = "write nodes and ranks_per_node"
-        draft.say("left", _lines(reading, command, sized), _written(sized), why=why, todo=todo)
+        of_request.not_told(draft, _lines(reading, command, sized), _written(sized))
     of_gpus = [each for each in layer.options if each.name in ("gpu_per_rs", "rs_per_host")]
     gpus = _per_host(numbers, "gpu_per_rs", nodes) if numbers.get("gpu_per_rs") else None
     if gpus:

@@ -1,0 +1,72 @@
+"""How many ranks of a launch are on a node, in a script for another scheduler than Slurm: by the options of
+what starts them, and by what the script asks its scheduler for."""
+
+import re
+from collections.abc import Mapping
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.ranks.mpi import Size, told_by
+from hpclaunch.convert.mapping.slurm.asked import number
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import shown
+from hpclaunch.values.conversion import Place
+
+_KEY = ("ranks_per_node",)
+_LEFT = "how many of these are on a node is not told"
+_TODO = "write nodes and ranks_per_node"
+# Variables with the number of a job's nodes: qsub(1) of Torque 6 (PBS_NUM_NODES), of Grid Engine 8 (NHOSTS)
+# and of Cobalt 1.0 (COBALT_JOBSIZE), pjsub(1) of Job Operation Software 3 (PJM_NODE).
+_NODES = ("PBS_NUM_NODES", "NHOSTS", "COBALT_JOBSIZE", "PJM_NODE")
+# Those with the number of all slots that a job was given, and the lists with a line for each slot: there too,
+# and in bsub(1) of LSF 10.1. A list that is sorted without what it repeats has a line for each node.
+_SLOTS = re.compile(
+    r"\b(?:PBS_NP|PBS_TASKNUM|NSLOTS|LSB_DJOB_NUMPROC|PJM_MPI_PROC)\b|\b(?:PBS_NODEFILE|LSB_DJOB_HOSTFILE)\b"
+)
+_ONCE = re.compile(r"\buniq\b|\bsort\s+-\w*u")
+
+
+def variables(draft: Draft) -> Mapping[str, int]:
+    """The scheduler's own variables that are known by what is asked of it."""
+    nodes = draft.number("nodes")
+    return dict.fromkeys(_NODES, nodes) if nodes else {}
+
+
+def put(reading: ShellReading, size: Size | None, mpirun: Layer, draft: Draft) -> None:
+    """The ranks of a launch by mpirun, of which its options say `size`. They count more than what is
+    reserved, which is right where they say nothing, or name all of it."""
+    if size is None or _is_all(reading, mpirun, draft):
+        return
+    per_node = None if _fills_up(reading, mpirun, draft) else size.per_node
+    if per_node is not None:
+        draft.put(_KEY, per_node, size.places, size.what)
+    else:
+        not_told(draft, size.places, size.what)
+
+
+def not_told(draft: Draft, places: tuple[Place, ...], what: str) -> None:
+    """Say that no line tells the ranks that the launch has on a node: what is reserved for it does not."""
+    slots = draft.number("ranks_per_node")
+    draft.unsay(_KEY)
+    draft.facts.pop(_KEY, None)
+    why = f"{_LEFT}; the script asks for {slots} slots on each" if slots else _LEFT
+    draft.say("left", places, what, why=why, todo=_TODO)
+
+
+def _is_all(reading: ShellReading, mpirun: Layer, draft: Draft) -> bool:
+    """Whether it starts a rank on each slot that the script asks for, or may: -np $NSLOTS."""
+    told = told_by(mpirun, lambda option: number(option.value, reading, variables(draft)))
+    if told is None or not told.is_total or not draft.number("ranks_per_node"):
+        return False
+    text = shown(told.option.value or ())
+    return told.total is None and bool(_SLOTS.search(text)) and not _ONCE.search(text)
+
+
+def _fills_up(reading: ShellReading, mpirun: Layer, draft: Draft) -> bool:
+    """Whether it starts fewer ranks than there are slots on several nodes: those fill the first ones
+    (mpirun(1) of Open MPI, "Mapping Processes to Nodes"), and the others have none."""
+    told = told_by(mpirun, lambda option: number(option.value, reading, variables(draft)))
+    nodes, slots = draft.number("nodes"), draft.number("ranks_per_node")
+    if told is None or not told.is_total or told.total is None or not nodes or not slots:
+        return False
+    return nodes > 1 and told.total < nodes * slots and told.policy != "node"

@@ -1,0 +1,76 @@
+"""What is told of a launch in a script for another scheduler is that launch's own, and not what is reserved
+for it or what another launch of the script has."""
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+
+def _of(text: str) -> Conversion:
+    found = convert(classified({"run.sh": f"#!/bin/bash\n{text}\n"}), Options({}))
+    assert found.refused
+    return found
+
+
+def _told(found: Conversion) -> dict[str, str]:
+    return {each.name: each.told for each in found.launch}
+
+
+def _left(found: Conversion, what: str) -> str:
+    return " ".join(each.why for each in found.findings if each.kind == "left" and what in each.what)
+
+
+@pytest.mark.parametrize(
+    ("head", "run", "ranks"),
+    [
+        ("#PBS -l nodes=1:ppn=16", "mpirun -np 4 ./t", "4 on each node"),
+        ("#PBS -l nodes=2:ppn=16", "mpirun -np 32 ./t", "16 on each node"),
+        ("#PBS -l nodes=2:ppn=16", "mpirun --map-by node -np 8 ./t", "4 on each node"),
+        ("#PBS -l nodes=2:ppn=16", "mpirun --map-by ppr:4:node ./t", "4 on each node"),
+        ("#PBS -l nodes=2:ppn=16", "mpirun ./t", "16 on each node"),
+        ("#PBS -l nodes=2:ppn=16", "mpirun -np $PBS_NP ./t", "16 on each node"),
+        ("#PBS -l nodes=2:ppn=16", "mpirun -np $(wc -l < $PBS_NODEFILE) ./t", "16 on each node"),
+        ("#$ -l rt_F=2", "N=4\nmpirun -np $((NHOSTS * N)) --map-by ppr:2:socket ./t", "4 on each node"),
+        ("#BSUB -nnodes 2", "jsrun -n 12 -r 6 -a 1 ./t", "6 on each node"),
+    ],
+)
+def test_the_ranks_are_those_that_the_launch_has(head: str, run: str, ranks: str) -> None:
+    assert _told(_of(f"{head}\n{run}"))["ranks"] == ranks
+
+
+@pytest.mark.parametrize(
+    ("head", "run", "what"),
+    [
+        ("#PBS -l nodes=2:ppn=16", "mpirun -np 8 ./t", "-np 8"),
+        ("#PBS -l nodes=2:ppn=16", "mpirun --map-by ppr:4:socket:pe=2 ./t", "ppr:4:socket"),
+        ("#PBS -l nodes=2:ppn=16", "mpirun -np $RANKS ./t", "-np ${RANKS}"),
+        ("#PBS -l nodes=2:ppn=16", "mpirun -np $(sort -u $PBS_NODEFILE | wc -l) ./t", "-np"),
+        ("#BSUB -nnodes 4", "jsrun --nrs 1 --rs_per_host 1 ./t", "--nrs 1"),
+    ],
+)
+def test_ranks_that_a_launch_does_not_tell_are_not_those_reserved(head: str, run: str, what: str) -> None:
+    found = _of(f"{head}\n{run}")
+    assert _told(found)["ranks"] == "not determined"
+    assert "how many of these are on a node is not told" in _left(found, what)
+
+
+def test_what_is_told_is_of_one_launch() -> None:
+    text = "#PBS -l nodes=4\nmpirun -npernode 1 hostname\nmpirun -npernode 2 -x A=1 ./a\n"
+    found = _of(text + "mpirun -npernode 8 -x B=1 ./b\nmpirun -npernode 1 rm -rf /tmp/x")
+    told = _told(found)
+    assert (told["ranks"], told["environment"]) == ("8 on each node", "B")
+    assert any(each.became == "command: ./b" for each in found.findings)
+    assert "a launch of its own" in _left(found, "./a")
+    assert not _left(found, "./b")
+
+
+def test_the_image_is_that_of_the_launch() -> None:
+    text = "#$ -l rt_F=4\nmpirun -npernode 4 singularity exec --nv -B /d run.sif python t.py\n"
+    found = _of(text + "singularity exec parse.sif python p.py")
+    told = _told(found)
+    assert told["image"].startswith("run.sif")
+    assert (told["ranks"], told["mounts"]) == ("4 on each node", "/d:/d")
+    assert any("parse.sif" in each.what for each in found.findings)
