@@ -74,3 +74,36 @@ def test_the_image_is_that_of_the_launch() -> None:
     assert told["image"].startswith("run.sif")
     assert (told["ranks"], told["mounts"]) == ("4 on each node", "/d:/d")
     assert any("parse.sif" in each.what for each in found.findings)
+
+
+_EXPORTS = 'export LD_LIBRARY_PATH="$PWD"\nexport PYTHONPATH=/opt/x\nexport A=1\n'
+
+
+@pytest.mark.parametrize(
+    ("head", "run"),
+    [
+        ("#BSUB -nnodes 2", "B=2 jsrun -n 2 -E C=3 ./t"),
+        ("#PBS -l select=2", "B=2 aprun -n 2 -e C=3 ./t"),
+        ("#PBS -l select=2", "B=2 mpiexec.hydra -n 2 -ppn 1 -env C 3 ./t"),
+        ("#PBS -l nodes=2:ppn=1", "B=2 mpirun -np 2 -x C=3 ./t"),
+    ],
+)
+def test_what_is_exported_reaches_the_ranks(head: str, run: str) -> None:
+    found = _of(f"{head}\n{_EXPORTS}{run}")
+    became = {each.became for each in found.findings if each.kind == "carried"}
+    assert {"env.A: 1", "env.B: 2", "env.C: 3", "env.PYTHONPATH: /opt/x"} <= became
+    assert "command: export LD_LIBRARY_PATH=${PWD}" in became
+    assert not any("nothing that is launched uses it" in each.why for each in found.findings)
+    reach = [each.what for each in found.findings if "what -x names alone" in each.why]
+    assert reach == (["PYTHONPATH, A, B"] if "mpirun -np" in run else [])
+
+
+def test_what_is_exported_is_told_where_no_run_is_found() -> None:
+    found = _of("#COBALT -n 1\nexport https_proxy=http://p:1\nif [ $1 = a ]; then nsys profile $X; fi")
+    assert _told(found)["environment"] == "https_proxy"
+
+
+def test_a_word_of_jsrun_is_none_of_the_command() -> None:
+    found = _of("#BSUB -nnodes 2\njsrun -e individual -o out.%h -n 12 -r 6 -g 1 python t.py --x 1")
+    assert any(each.became == "command: python t.py --x 1" for each in found.findings)
+    assert _told(found)["GPUs"] == "6 on each node"

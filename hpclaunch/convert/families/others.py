@@ -10,10 +10,13 @@ from hpclaunch.convert.mapping import other_schedulers, own_program
 from hpclaunch.convert.mapping.docker import config_env, container, launch
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.docker.steps import started
-from hpclaunch.convert.mapping.environment import handed_on
+from hpclaunch.convert.mapping.environment import handed_on, of_no_run
+from hpclaunch.convert.mapping.environment.exported import Ranks
+from hpclaunch.convert.mapping.environment.exported import put as put_exported
 from hpclaunch.convert.mapping.ranks import by_jsrun, mpi, mpi_library, of_request
 from hpclaunch.convert.mapping.slurm import allocation
 from hpclaunch.convert.mapping.slurm.asked import of_options
+from hpclaunch.convert.mapping.slurm.export import Export
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, ranks
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.mapping.words.texts import line
@@ -24,6 +27,7 @@ from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import program_of, shown
 from hpclaunch.values.conversion import Finding, Place
 
+_MOST_NAMED = 20  # variables
 _TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
 
 
@@ -53,7 +57,8 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     # Nobody answers questions about a job that is not written; what is not told is said all the same.
     draft.findings[:] = [_no_question(each) for each in draft.findings]
     if not of_slurm and refusal.is_scheduler and ("command",) not in draft.facts:
-        own_program.put(reading, draft)
+        if not own_program.put(reading, draft) and others and not any(key[0] == "env" for key in draft.facts):
+            of_no_run.put(reading, found, draft)
         draft.findings[:] = [_no_question(each) for each in draft.findings]
     singularity.say_images(inside, draft)
     singularity.say_runscript(inside, draft)
@@ -128,6 +133,7 @@ def _text(start: _Start) -> str:
 def _put(reading: ShellReading, run: _Start, found: Allocation, draft: Draft) -> None:
     if run.container is not None:
         singularity.put(reading, run.command, run.container, draft)
+    _exported(reading, run, draft)
     if run.mpirun is not None:
         _ranks(reading, run.command, run.mpirun, found, draft)
     elif run.container is not None:
@@ -143,10 +149,26 @@ def _ranks(reading: ShellReading, command: Command, mpirun: Layer, found: Alloca
     of_request.put(reading, size, mpirun, draft)
     mpi.put_options(reading, command, mpirun, draft)
     mpi.put_kind(command, mpirun, mpi_library.of(reading, command, mpirun), draft)
-    hands_on_all = mpirun.program == "mpiexec.hydra"  # Intel MPI's and MPICH's default, -genvall
-    all_given = by_jsrun.exported(reading, command) if hands_on_all else []
-    all_given += handed_on.given(reading, command, mpirun.all("x"), f"{mpirun.program} -x")
-    handed_on.put(reading, all_given, draft, handed_on.Receivers())
+    given = handed_on.given(reading, command, mpirun.all("x"), f"{mpirun.program} -x")
+    handed_on.put(reading, given, draft, handed_on.Receivers())
+
+
+def _exported(reading: ShellReading, run: _Start, draft: Draft) -> None:
+    """What the script exports, which the ranks get: jsrun, aprun and the mpirun of Intel MPI and MPICH
+    (-genvall, their default) hand on all of it; Open MPI's does so on its own host, and to others what -x
+    names (mpirun(1), "Exported Environment Variables")."""
+    starter = run.mpirun or run.by_jsrun
+    if starter is None:
+        return
+    named = {shown(each.value or ()).partition("=")[0] for each in starter.all("x")}
+    ranks = Ranks(Export(), options=named, gpus=draft.number("gpus_per_node"), container=bool(run.container))
+    put_exported(reading, run.command, ranks, draft)
+    found = [str(key[1]) for key in draft.facts if key[0] == "env" and len(key) == 2]
+    if starter.program == "mpirun" and found and draft.number("nodes") != 1:
+        why = "mpirun hands on to other hosts what -x names alone: ranks there did not have the rest"
+        todo = "take out of env what they are not to have"
+        what = ", ".join(found[:_MOST_NAMED])
+        draft.say("assumed", (run.command.place,), what, became="env of all ranks", why=why, todo=todo)
 
 
 def _ranks_of_step(

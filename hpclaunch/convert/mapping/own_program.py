@@ -15,12 +15,13 @@ from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known
 
 
-def put(reading: ShellReading, draft: Draft) -> None:
+def put(reading: ShellReading, draft: Draft) -> bool:
     """The command, its folder and variables, and how many ranks a launcher such as torchrun makes of it, as
-    far as it is told. A script for any scheduler runs on the first node, as sbatch's does."""
+    far as it is told. A script for any scheduler runs on the first node, as sbatch's does. Returns whether
+    there is one."""
     run = alone.step(reading, Allocation())
     if run is None:
-        return
+        return False
     place = run.command.place
     launcher = next((each for each in run.inner if launchers.is_launcher(each)), None)
     if launcher is None:
@@ -41,3 +42,4 @@ def put(reading: ShellReading, draft: Draft) -> None:
     later += set_again.exports(reading, run.command, before, draft)
     around = run_command.Around(later, before, Given(), stand_ins)
     run_command.put(reading, run, words, around, draft, image=False)
+    return True

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import handed_on
-from hpclaunch.convert.mapping.environment.handed_on import Handed
-from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import of_request
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import known, program_of
+from hpclaunch.readback.shell.values import program_of
 from hpclaunch.values.conversion import Place
 
 PROGRAMS = ("jsrun", "aprun")
@@ -31,7 +29,7 @@ def is_run(command: Command, layer: Layer, inner: Layer) -> bool:
 
 
 def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
-    """Facts and findings for its options, and what is exported, which its ranks get."""
+    """Facts and findings for its options."""
     its_own = of_request.variables(draft)
     numbers = {
         each.name: number(each.value, reading, its_own) for each in layer.options if each.name in _TOLD
@@ -66,18 +64,7 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
                 why = "hpclaunch binds each rank to the cores and memory beside its GPU"
             draft.say("left", lines_of(reading, command, option), option.written, why=why)
     given = handed_on.given(reading, command, layer.all("env"), f"{layer.program} --env")
-    handed_on.put(reading, [*exported(reading, command), *given], draft, handed_on.Receivers())
-
-
-def exported(reading: ShellReading, command: Command) -> list[Handed]:
-    """The script's exported variables as its ranks get them, where they get all: those with a value that is
-    about the job, and about nothing else."""
-    found = []
-    for name, value in command.environment:
-        each = reading.last(name)
-        if each is not None and each.place.line and known(value) is not None and owner(name) in ("", "hcas"):
-            found.append(Handed(name, value, "export", (each.place,), {}))
-    return found
+    handed_on.put(reading, given, draft, handed_on.Receivers())
 
 
 def _per_host(numbers: dict[str, int | None], of_set: str, nodes: int | None) -> int | None:
