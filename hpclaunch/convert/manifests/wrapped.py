@@ -19,8 +19,8 @@ from hpclaunch.readback.shell.values import Value, base_name, known
 from hpclaunch.values.errors import HpclaunchError
 
 _STARTS = re.compile(
-    r"(?:^|[\s'\"/;&|])(torchrun|torch\.distributed\.(?:run|launch)|deepspeed|accelerate launch"
-    r"|mpirun|mpiexec|horovodrun|composer|srun)[\s'\"]+(?:-|\S+\.py\b|\S*\$)"
+    r"(?:^|[\s'\"/;&|])(torchrun|(?:torch|bagua|oneflow)\.distributed\.(?:run|launch)|deepspeed"
+    r"|accelerate launch|mpirun|mpiexec|horovodrun|composer|srun)[\s'\"]+(?:-|\S+\.py\b|\S*\$)"
 )
 _OF_ITS_OWN = re.compile(
     r"(?:\S*/)?(colossalai run|tune run|torchx run|(?:lightning|fabric) run|llamafactory-cli train"

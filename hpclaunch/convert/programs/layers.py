@@ -49,6 +49,8 @@ _READERS = {
     "deepspeed": "torch",
     "accelerate": "torch",
     "composer": "torch",
+    "baguarun": "torch",
+    "colossalai": "torch",
     "python": "torch",
     "python3": "torch",
     **{f"python3.{minor}": "torch" for minor in range(4, 20)},
@@ -76,7 +78,13 @@ _READERS = {
 }
 # Layers that start ranks: by MPI, or a process for each GPU of their node.
 MPI = ("mpirun", "mpiexec.hydra", "horovodrun", "charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm")
-PER_GPU = ("torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate", "composer")
+PER_GPU = (
+    *("torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate", "composer"),
+    *("bagua.distributed.launch", "bagua.distributed.run", "baguarun", "oneflow.distributed.launch"),
+    "colossalai",
+)
+# Of these those that are told of hosts, and start the others on each.
+OVER_HOSTS = ("deepspeed", "colossalai", "baguarun")
 _DEEPEST = 50  # no command line has so many programs in each other; each costs a look at all words after it
 # What these start has the environment of the script.
 STARTERS = frozenset(_READERS)

@@ -2,7 +2,10 @@
 
 The options are those of torch/distributed/run.py, with --use_env of torch/distributed/launch.py, and those
 that MLPerf's bind_launch.py adds. deepspeed's are of deepspeed/launcher/runner.py, composer's of
-composer/cli/launcher.py of MosaicML's Composer; accelerate's are in `accelerate.py`.
+composer/cli/launcher.py of MosaicML's Composer; accelerate's are in `accelerate.py`. Those of Bagua and
+OneFlow are of bagua/distributed/launch.py and run.py (0.9) and oneflow/distributed/launch.py (0.8), which are
+copies of torch's; baguarun's are of bagua/script/baguarun.py, Colossal-AI's of
+colossalai/cli/launcher/__init__.py (0.1 to 0.4).
 """
 
 import re
@@ -38,6 +41,29 @@ _COMPOSER = table(
         (0, "module=module_mode,m no_python=command_mode,c verbose=v version help=h"),
     )
 )
+_BAGUA = {
+    **_RUN,
+    **table(
+        (
+            (
+                1,
+                "bagua_service_port autotune_level autotune_log_file autotune_max_samples host_list ssh_port",
+            ),
+            (1, "autotune_sampling_confidence_time autotune_warmup_time default_bucket_size"),
+            (0, "set_additional_flag report_metrics is_output_autotune_log enable_bagua_net"),
+        )
+    ),
+}
+_ONEFLOW = {**_RUN, **table(((0, "redirect_stdout_and_stderr"),))}
+_BAGUARUN = table(
+    ((1, "host=host_list ssh_port master_port nproc_per_node bagua_service_port x"), (0, "no_python"))
+)
+_COLOSSALAI = table(
+    (
+        (1, "host=H hostfile include exclude nnodes=num_nodes nproc_per_node master_addr master_port"),
+        (1, "extra_launch_args ssh_port"),
+    )
+)
 # Of PHP's package manager, which has the name too.
 _OF_PHP = frozenset(
     (
@@ -50,6 +76,9 @@ _MODULES: dict[str, tuple[str, Table]] = {
     "torch.distributed.run": ("torchrun", _RUN),
     "deepspeed.launcher.runner": ("deepspeed", _DEEPSPEED),
     "accelerate.commands.launch": ("accelerate", accelerate.OPTIONS),
+    "bagua.distributed.launch": ("bagua.distributed.launch", _BAGUA),
+    "bagua.distributed.run": ("bagua.distributed.run", _BAGUA),
+    "oneflow.distributed.launch": ("oneflow.distributed.launch", _ONEFLOW),
 }
 # Copies of torch.distributed.launch that put numactl before each process.
 _BIND_LAUNCH = re.compile(r"(^|[./])bind_(launch\w*|pyt)(\.py)?$")
@@ -58,9 +87,9 @@ _PYTHON = table(((1, "W X"), (0, "u O OO B E I q s S v d i P x b")))
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
-    """The layer "torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate" or
-    "composer", and the command that it starts for each GPU, as it starts it. A layer without a program where
-    Python starts something else."""
+    """The layer "torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate", "composer"
+    or another of `PER_GPU`, and the command that it starts for each GPU, as it starts it. A layer without a
+    program where Python starts something else."""
     first = program_of(words)
     if first == "torchrun":
         return _launcher("torchrun", _RUN, _python(words[0]), words[1:])
@@ -68,6 +97,12 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
         return _launcher("deepspeed", _DEEPSPEED, _python(words[0]), words[1:])
     if first == "composer":
         return _composer(words)
+    if first == "baguarun":
+        return _launcher("baguarun", _BAGUARUN, ("python",), words[1:])
+    if first == "colossalai":
+        is_run = len(words) > 1 and known(words[1]) == "run"
+        its = _launcher("colossalai", _COLOSSALAI, _python(words[0]), words[2:], shortened=False)
+        return its if is_run else (Layer(""), list(words))
     if first == "accelerate" and len(words) > 1 and known(words[1]) == "launch":
         return _launcher("accelerate", accelerate.OPTIONS, _python(words[0]), words[2:])
     _, rest = take(words[1:], _PYTHON, own=lambda value, after: False)
@@ -106,9 +141,12 @@ def _composer(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
 
 
 def _launcher(
-    program: str, options: Table, python: Value, words: Sequence[Value]
+    program: str, options: Table, python: Value, words: Sequence[Value], *, shortened: bool = True
 ) -> tuple[Layer, list[Value]]:
+    """`shortened`: its options may be, as those of argparse."""
     spelled = [(_underscored(word)) for word in words]
+    if shortened:
+        spelled = [_whole(word, options) for word in spelled]
     found, rest = take(spelled, options, own=stands_for_options(options))
     # The words after the options are the program's own: as they were written.
     rest = list(words[len(words) - len(rest) :])
@@ -129,15 +167,31 @@ def _underscored(word: Value) -> Value:
     return ("--" + name[2:].replace("-", "_") + equals + value, *word[1:])
 
 
+def _whole(word: Value, options: Table) -> Value:
+    """The option of which the word has the begin and no other option has: --nnode is --nnodes (Python's
+    argparse, allow_abbrev)."""
+    if not word or not isinstance(word[0], str) or not word[0].startswith("--"):
+        return word
+    name, equals, value = word[0][2:].partition("=")
+    if not name or name in options:
+        return word
+    found = {meant: each for each, (meant, _) in options.items() if each.startswith(name) and len(each) > 1}
+    if len(found) != 1:
+        return word
+    return (f"--{next(iter(found.values()))}{equals}{value}", *word[1:])
+
+
 def passes_local_rank(layer: Layer) -> bool:
     """Whether each process gets --local_rank=N as its first argument: torch.distributed.launch without
     --use_env (the case until PyTorch 1.9; later it is --local-rank), its copies, and deepspeed, but where
     --launcher names another than pdsh: those start the program itself (deepspeed/launcher/multinode_runner.py
-    of DeepSpeed 0.10 to 0.16)."""
+    of DeepSpeed 0.10 to 0.16). Bagua's does so where it is told to."""
     if layer.program == "deepspeed":
         starter = layer.option("launcher")
         by_launch = starter is None or (known(starter.value or ()) or "").lower() == "pdsh"
         return by_launch and layer.option("no_local_rank") is None
+    if layer.program == "bagua.distributed.launch":
+        return layer.option("set_additional_flag") is not None
     return layer.program in ("torch.distributed.launch", "bind_launch") and layer.option("use_env") is None
 
 

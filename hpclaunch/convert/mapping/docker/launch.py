@@ -28,7 +28,8 @@ from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, pr
 from hpclaunch.values.conversion import Place
 
 _LAUNCHER = re.compile(
-    r"^[^#]*(torch\.distributed\.(launch|run)|torchrun|bind_launch|deepspeed\s|accelerate launch)"
+    r"^[^#]*((torch|bagua|oneflow)\.distributed\.(launch|run)|torchrun|bind_launch|deepspeed\s"
+    r"|accelerate launch)"
 )
 _PODMAN = frozenset(("podman", "podman-hpc"))
 

@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.hosts import Counted
 from hpclaunch.convert.mapping.words.lines import lines_of
-from hpclaunch.convert.programs.layers import MPI
+from hpclaunch.convert.programs.layers import MPI, OVER_HOSTS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
@@ -104,7 +104,7 @@ def _list(reading: ShellReading, steps: Sequence[Started]) -> tuple[Place, str]:
             return loop.place, "the script reads the hosts" if reads else f"the script goes over {loop.over}"
         for layer in step.layers:
             option = layer.option("hosts") or layer.option("hostfile") or layer.option("host")
-            if option is not None and layer.program in ("ssh", "deepspeed", *MPI):
+            if option is not None and layer.program in ("ssh", *OVER_HOSTS, *MPI):
                 return step.command.place, f"{option.written} names the hosts"
     for step in steps:
         if any(layer.program == "ssh" or layer.program in MPI for layer in step.layers):

@@ -53,7 +53,12 @@ _LEFT: dict[Owner, tuple[str, str]] = {
 _OF_PMI = ("PMI_", "PMIX_")
 # torch/distributed/elastic/agent/server/local_elastic_agent.py sets these in each process.
 _OF_LAUNCHER = frozenset(("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"))
-_GIVE_THEIRS = frozenset(("torchrun", "torch.distributed.launch"))
+_GIVE_THEIRS = frozenset(
+    (
+        *("torchrun", "torch.distributed.launch", "colossalai", "baguarun"),
+        *("bagua.distributed.launch", "bagua.distributed.run", "oneflow.distributed.launch"),
+    )
+)
 # What srun takes for an option that a job file has no key for.
 _ORDER = (
     "srun puts ranks on the nodes as a file lists them, each node as many as it has lines (srun(1), "

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.words.host_lists import HostList, lists
 from hpclaunch.convert.mapping.words.lines import lines_of
-from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.programs.layers import OVER_HOSTS, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secret_names import is_secret
 from hpclaunch.readback.shell.values import known, shown
@@ -36,9 +36,10 @@ def slots(layer: Layer) -> tuple[Option, tuple[int, ...] | None, int] | None:
 
 def hosts(reading: ShellReading, layer: Layer) -> HostList | None:
     """The hosts of its --hostfile, where their lines are told: it starts a process for each slot of each
-    (fetch_hostfile), and those of --num_nodes and --num_gpus alone where these are there."""
+    (fetch_hostfile), and those of --num_nodes and --num_gpus alone where these are there. Colossal-AI's has
+    one to a line (fetch_hostfile of colossalai/cli/launcher/run.py)."""
     option = layer.option("hostfile")
-    if layer.program != "deepspeed" or option is None or known(option.value or ()) == "":
+    if layer.program not in OVER_HOSTS or option is None or known(option.value or ()) == "":
         return None
     return next(lists(reading), None)
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.ranks import deepspeed
+from hpclaunch.convert.mapping.ranks import deepspeed, mpi
 from hpclaunch.convert.mapping.ranks.rendezvous import SETS_ALL, carries_addresses
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.slurm.sizes import Ranks
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs import accelerate, torch
-from hpclaunch.convert.programs.layers import PER_GPU, Layer, Option
+from hpclaunch.convert.programs.layers import OVER_HOSTS, PER_GPU, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Kind, Place
@@ -50,6 +50,9 @@ REPLACED = {
     "start_method": "each rank is a process that the job starts",
     "role": "a name for the launcher's own messages",
     "hostfile": "the job says how many nodes",
+    "host": "the job says how many nodes",
+    "ssh_port": "srun starts the ranks itself, without ssh",
+    "redirect_stdout_and_stderr": "`hpclaunch logs` shows the output of all ranks",
     "multi_gpu": "the job has a rank for each GPU",
     "tee": "`hpclaunch logs` shows the output of all ranks",
     "redirects": "`hpclaunch logs` shows the output of all ranks",
@@ -58,6 +61,13 @@ REPLACED = {
 }
 
 
+# They start one process where they are not told of more (--nproc_per_node of each).
+_ONE_ALONE = frozenset(
+    (
+        *("torchrun", "torch.distributed.launch"),
+        *("bagua.distributed.launch", "bagua.distributed.run", "oneflow.distributed.launch"),
+    )
+)
 # Of torchrun (torch/distributed/argparse_util.py) and of accelerate (commands/launch.py).
 _TELL_NODES = frozenset(("PET_NNODES", "ACCELERATE_CONFIG_FILE"))
 
@@ -93,7 +103,7 @@ def size(
     if listed is not None and listed.slots is not None:
         return FanOut(listed.slots, listed.hosts.places, f"slots={listed.slots}")
     if option is None:
-        alone = layer.program in ("torchrun", "torch.distributed.launch")
+        alone = layer.program in _ONE_ALONE
         by_file = layer.option("config_file")
         if by_file is not None:
             doubt = f"{by_file.written} may say it (num_processes), and that file is not read"
@@ -120,6 +130,10 @@ def nodes_of(
     chosen = deepspeed.slots(layer) if layer.program == "deepspeed" else None
     if option is None and chosen is not None and chosen[0].name == "include":
         return FanOut(chosen[2], lines_of(reading, command, chosen[0]), chosen[0].written)
+    named = mpi.nodes_of(layer) if option is None and layer.program in OVER_HOSTS else None
+    host = layer.option("host")
+    if named is not None and host is not None:
+        return FanOut(named, lines_of(reading, command, host), host.written)
     listed = deepspeed.hosts(reading, layer) if option is None else None
     if listed is not None:
         return FanOut(listed.hosts.count, listed.hosts.places, listed.hosts.what)
@@ -148,7 +162,7 @@ def say_apart(command: Command, layer: Layer, ranks: Ranks, draft: Draft) -> Non
     """Where each task starts a launcher that is told of no others, each of them has a world of its own:
     --nnodes of torchrun is 1:1 (torch/distributed/run.py), --num_machines of accelerate 1, and deepspeed
     without a list of hosts takes what its node has."""
-    told = {"nnodes", "config_file", "hostfile", "include", "world_size", ""} & {
+    told = {"nnodes", "config_file", "hostfile", "host", "include", "world_size", ""} & {
         each.name for each in layer.options
     }
     exported = {name for name, _ in (*command.environment, *command.prefix)}

@@ -7,8 +7,14 @@ from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.values.conversion import Place
 
 # config_from_args of torch/distributed/run.py, main of torch/distributed/launch.py before it, and accelerate,
-# which sets as many as it is told, or one (_validate_launch_command of its commands/launch.py).
-_ONE_THREAD = frozenset(("torchrun", "torch.distributed.launch", "accelerate"))
+# which sets as many as it is told, or one (_validate_launch_command of its commands/launch.py); main of
+# bagua/distributed/launch.py, and Colossal-AI, which starts torchrun.
+_ONE_THREAD = frozenset(
+    (
+        *("torchrun", "torch.distributed.launch", "accelerate", "colossalai"),
+        *("bagua.distributed.launch", "bagua.distributed.run", "baguarun"),
+    )
+)
 _NAME = "OMP_NUM_THREADS"
 
 

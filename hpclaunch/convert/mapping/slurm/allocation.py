@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping.slurm.asked import NODES, Asked, number, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import OF_GPUS, Allocation, Gpus, gpus_of, last, sizes
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import either_of
-from hpclaunch.convert.programs.layers import MPI, STARTERS, layers
+from hpclaunch.convert.programs.layers import MPI, OVER_HOSTS, STARTERS, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.to_fill_in import to_fill_in
 from hpclaunch.readback.shell.values import known, shown
@@ -181,10 +181,10 @@ def _of_hosts(reading: ShellReading) -> tuple[tuple[str, str], Place] | None:
     its = reading.of(*STARTERS)
     for each, layer in ((command, layer) for command in its for layer in layers(command.words)):
         listed = layer.option("hostfile")
-        if layer.program not in (*MPI, "deepspeed"):
+        if layer.program not in (*MPI, *OVER_HOSTS):
             continue
         if listed is not None and known(listed.value or ()) != "":
-            name = "deepspeed" if layer.program == "deepspeed" else "mpirun"
+            name = layer.program if layer.program in OVER_HOSTS else "mpirun"
             why = f"the file of hosts that {name} takes has them, and is not given"
             return (f"the hostfile of {name}", why), each.place
         host = layer.option("host")

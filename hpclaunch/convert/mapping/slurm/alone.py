@@ -10,7 +10,7 @@ from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
 from hpclaunch.convert.programs.beside import PREPARES, that
-from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
+from hpclaunch.convert.programs.layers import MPI, OVER_HOSTS, PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import BY_MPI, CONTAINERS, REMOTE, SHELLS, STEPS, any_of
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
@@ -19,7 +19,7 @@ from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.values import Value, base_name, known, program_of, shown
 
 _RUNS = re.compile(
-    r"^(python[\d.]*|torchrun|deepspeed|accelerate|charmrun|bash|sh|julia|Rscript|matlab|octave|java|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
+    r"^(python[\d.]*|torchrun|deepspeed|accelerate|colossalai|baguarun|charmrun|bash|sh|julia|Rscript|matlab|octave|java|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
 )
 _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"'])({any_of(STEPS, BY_MPI)})(?=[\s;\"']|$)")
 _UNKNOWN_START = re.compile(r"(?:^|[;&|({\n])\s*\0")
@@ -32,7 +32,7 @@ _NO_RUN = _HELPS | that("builds").union(
     ("tmux", "screen", "mail"),
 )
 _OF_DEVICES = re.compile(r"nvidia-\S+|rocm-\S+|ibstat\w*|ibv_\w+")
-_OF_HOSTS = ("hostfile", "include", "nnodes", "node_rank")
+_OF_HOSTS = ("hostfile", "host", "include", "nnodes", "node_rank")
 
 
 def step(reading: ShellReading, found: Allocation) -> Step | None:
@@ -242,7 +242,7 @@ def _nodes(inner: tuple[Layer, ...], found: Allocation) -> int | None:
     (fetch_hostfile in its launcher/runner.py)."""
     reaches = any(
         layer.program == "accelerate"
-        or (layer.program == "deepspeed" and any(layer.option(name) for name in _OF_HOSTS))
+        or (layer.program in OVER_HOSTS and any(layer.option(name) for name in _OF_HOSTS))
         for layer in inner
     )
     return found.nodes if reaches else 1

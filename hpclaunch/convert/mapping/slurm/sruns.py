@@ -34,7 +34,7 @@ _CLEANS = re.compile(r"\benroot\s+(?:list|remove)\b")
 _CONTAINS = re.compile(r"\benroot\s+(?:start|exec)\b")
 _WATCHES = re.compile(r"^(?:(?:ba)?sh\s+)?(?:'\s*')?\S*monitor\.(?:sh|py)\b")
 # A condition of the walk that holds where something that was started has failed.
-_STARTS = r"\b(?:srun|mpirun|mpiexec|mpiexec\.hydra|orterun|torchrun|deepspeed|accelerate)\b"
+_STARTS = r"\b(?:srun|mpirun|mpiexec|mpiexec\.hydra|orterun|torchrun|deepspeed|accelerate|colossalai)\b"
 _FAILED = re.compile(
     rf":\d+(?:-\d+)?: (?:not \((?!\s*!).*{_STARTS}|if\s+!.*{_STARTS}"
     r"|not \(.*\$\?\W*(?:-eq|==?)\W*0\b|if .*\$\?\W*(?:-ne|!=|-gt)\W*0\b|.*\(\(\s*\$\?\s*\)\))",

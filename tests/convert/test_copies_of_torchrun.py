@@ -1,0 +1,52 @@
+"""Launchers that are copies of torch's, or start it on hosts: Bagua's, OneFlow's and Colossal-AI's. Options
+that Python's argparse reads may be shortened."""
+
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+
+def _job(text: str) -> dict[str, Any]:
+    found = convert(classified({"run.sh": f"#!/bin/bash\n{text}\n"}), Options({}))
+    assert found.job
+    return loaded(found.job)
+
+
+@pytest.mark.parametrize(
+    ("line", "nodes", "ranks"),
+    [
+        ("python -m bagua.distributed.launch --nnodes=2 --nproc_per_node=4 --autotune_level 1", "2", "4"),
+        ("python3 -m bagua.distributed.run --nnodes 2 --nproc_per_node 4", "2", "4"),
+        ("baguarun --host_list a:22,b:22 --ssh_port 22 --nproc_per_node 4", "2", "4"),
+        ("python3 -m oneflow.distributed.launch --nnodes 2 --nproc_per_node 8 --node_rank 0", "2", "8"),
+        ("python3 -m oneflow.distributed.launch", "1", "1"),
+        ("colossalai run --nproc_per_node 2 --host 10.0.0.1,10.0.0.2 --master_addr 10.0.0.1", "2", "2"),
+        ("colossalai run --nproc_per_node 2", "1", "2"),
+        ("colossalai run --nproc_per_node 2 --hostfile hosts", ASK, "2"),
+        ("torchrun --nnode 2 --nproc-per-n=4 --node_ra 0 --master_a h", "2", "4"),
+        ("python -m torch.distributed.run --nnode=2 --nproc 4", "2", "4"),
+        ("deepspeed --num_node 2 --num_g 4", "2", "4"),
+    ],
+)
+def test_their_nodes_and_ranks_are_told(line: str, nodes: str, ranks: str) -> None:
+    job = _job(f"{line} train.py --nnode 9 --x 1")
+    assert (job.get("nodes", "1"), job["ranks_per_node"]) == (nodes, ranks)
+    assert job["rendezvous"] == "torch"
+    command = job["command"] if isinstance(job["command"], str) else " ".join(job["command"])
+    assert command.endswith("--nnode 9 --x 1")
+
+
+def test_a_begin_that_several_options_have_is_none_of_them() -> None:
+    job = _job("torchrun --nnodes 2 --nproc_per_node 4 --master=h train.py")
+    assert (job["nodes"], job["ranks_per_node"]) == ("2", "4")
+
+
+def test_other_commands_of_colossalai_start_no_ranks() -> None:
+    text = "#!/bin/bash\n#SBATCH -N 2 --gres=gpu:4\ncolossalai check -i\nsrun --mpi=none ./t\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert loaded(found.job)["command"] == ["./t"]
