@@ -167,6 +167,9 @@ _SHELL_LINE = re.compile(
     re.MULTILINE,
 )
 _SHELL_NAMES = (".sh", ".bash", ".ksh", ".sub", ".slurm", ".sbatch", ".pbs", ".lsf", ".sge", ".job", ".env")
+_A_SCRIPT = r"(?<=[\w./])\.(?:sh|bash|sub|sbatch|slurm|job)(?![\w.-])"
+_SUBMITS = re.compile(rf"^[^#\n]*\b{any_of(SUBMITTERS)}\b", re.MULTILINE)
+_MOST_BEFORE = 2000  # characters of options
 _LAUNCHES = re.compile(
     r"^#(?:SBATCH|PBS|BSUB|\$)\s|^[^#\n]*\b"
     + any_of(STEPS, SUBMITTERS, OTHER_SUBMITTERS, CONTAINERS)
@@ -256,6 +259,19 @@ def _sourced(base: str) -> re.Pattern[str]:
     return re.compile(rf"^[^#\n]*(?:\bsource|(?:^|[\s;&|])\.)\s+\S*{base}", re.MULTILINE)
 
 
+def _submits(base: str, text: str) -> bool:
+    """Whether the text gives the file to sbatch: the first script of its words, also where a variable has its
+    name. What stands behind is an argument of that script, and --wrap has a text of its own."""
+    if not _SUBMITS.search(text):
+        return False
+    text = text.replace("\\\n", " ")
+    file = rf"(?<![\w.-]){base}(?![\w.-])"
+    variable = re.compile(rf"^[ \t]*(?:export[ \t]+)?(\w+)=[\"']?[^\s\"']*{file}", re.MULTILINE)
+    either = "|".join([file, *(rf"\$\{{?{each}\b" for each in set(variable.findall(text)))])
+    before = rf"(?:(?!--wrap|{_A_SCRIPT})[^\n;|&]){{0,{_MOST_BEFORE}}}?"
+    return re.search(rf"{_SUBMITS.pattern}{before}(?:{either})", text, re.MULTILINE) is not None
+
+
 def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
     """Whether a launcher among the others starts it, or it does what only ranks do and launches nothing."""
     if len(texts) < 2:
@@ -265,7 +281,7 @@ def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
     base = re.escape(basename(name))
     started = re.compile(rf"^[^#\n]*(?<![\w.-]){base}(?![\w.-])", re.MULTILINE)
     others = [other for each, other in texts.items() if each != name]
-    if any(_sourced(base).search(other) for other in others):
+    if any(_sourced(base).search(other) or _submits(base, other) for other in others):
         return False
     if any(started.search(other) and _LAUNCHES.search(other) for other in others):
         return True

@@ -1,8 +1,11 @@
 """What each given file is taken for."""
 
 import pytest
+from script_cases import loaded
 
+from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: x\n"
 HERE = f"kubectl apply -f - <<EOF\n{POD}EOF\n"
@@ -29,3 +32,31 @@ HERE = f"kubectl apply -f - <<EOF\n{POD}EOF\n"
 )
 def test_a_file_is_taken_for_what_it_is(name: str, text: str, role: str) -> None:
     assert [each.role for each in classified({name: text})] == [role]
+
+
+_RANKS = "#!/bin/bash\nmpirun -np 4 python t.py\n"
+
+
+@pytest.mark.parametrize(
+    ("submit", "role"),
+    [
+        ("sbatch -N 2 ./job.sh", "shell"),
+        ("sbatch -N 2 --output=a.sh.out ./job.sh --x 1", "shell"),
+        ("sbatch -N 2 \\\n  --gres=gpu:4 \\\n  ./job.sh", "shell"),
+        ('JOB="./job.sh" # of two\nfor i in 1 2; do sbatch $OPTIONS $JOB; done', "shell"),
+        ("sbatch run.sub ./job.sh", "rank script"),
+        ("sbatch -N 2 --wrap='bash job.sh'", "rank script"),
+        ("sbatch a.sub; srun bash job.sh", "rank script"),
+        ("srun bash job.sh", "rank script"),
+    ],
+)
+def test_a_script_that_is_submitted_runs_beside_no_ranks(submit: str, role: str) -> None:
+    found = classified({"go.sh": f"#!/bin/bash\n{submit}\n", "job.sh": _RANKS})
+    assert [each.role for each in found] == ["shell", role]
+
+
+def test_a_submitted_script_without_lines_for_slurm_is_read() -> None:
+    go = "#!/bin/bash\nexport GPUS=4\nsbatch -N 2 --gres=gpu:2 ./job.sh\n"
+    found = convert(classified({"go.sh": go, "job.sh": "#!/bin/bash\nmpirun -np $GPUS ./t\n"}), Options({}))
+    job = loaded(found.job)
+    assert (job["nodes"], job["ranks_per_node"], job["mpi"], job["command"]) == ("2", "2", "pmix", ["./t"])
