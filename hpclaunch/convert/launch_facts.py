@@ -66,8 +66,18 @@ def facts(draft: Draft, secrets: Secrets, lost: Sequence[str] = ()) -> tuple[Lau
         for what in ("mounts", "variables")
     }
     doubts = {_ENVIRONMENT: [*_listed(lost, "sets"), *held["variables"]], "mounts": held["mounts"]}
+    if draft.not_given:
+        rows = [_perhaps_there(each, draft.not_given, secrets) for each in rows]
     rows = [_of_scripts(each, draft.findings, secrets) for each in rows]
     return tuple(_in_doubt(each, doubts.get(each.name, ()), secrets) for each in rows)
+
+
+def _perhaps_there(fact: LaunchFact, name: str, secrets: Secrets) -> LaunchFact:
+    """A fact of which no line tells anything, where a script that is not among the files may do so."""
+    if fact.state != "default":
+        return fact
+    told = secrets.without(f"{_NOT_DETERMINED}: {name} may say it")
+    return replace(fact, state="not determined", told=told)
 
 
 def _of_scripts(fact: LaunchFact, findings: Sequence[Finding], secrets: Secrets) -> LaunchFact:

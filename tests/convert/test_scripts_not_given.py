@@ -17,6 +17,15 @@ def test_what_the_command_says_is_told_and_the_rest_is_asked() -> None:
     assert [job[key] for key in ("command", "ranks_per_node", "mpi")] == [ASK] * 3
 
 
+def test_what_such_a_script_may_say_is_not_told_as_none() -> None:
+    script = "#!/bin/bash\nexport LR=0.1\nsbatch -N 2 --gpus-per-node=4 train.sh\n"
+    found = convert(classified({"go.sh": script}), Options({}))
+    told = {each.name: each.told for each in found.launch if each.state == "not determined"}
+    assert set(told) == {"image", "mounts", "time limit", "binding"}
+    assert set(told.values()) == {"not determined: train.sh may say it"}
+    assert any(each.kind == "question" and each.what == "train.sh" for each in found.findings)
+
+
 def test_a_value_of_each_round_is_told() -> None:
     script = "#!/bin/bash\nfor i in 1 2; do sbatch --export=ALL,A=$i train.sh; done\n"
     found = convert(classified({"go.sh": script}), Options({}))

@@ -29,6 +29,9 @@ def put(reading: ShellReading, command: Command, found: Allocation, draft: Draft
         what,
         todo=todo,
     )
+    draft.not_given = name
+    why = "it may say more: an image, mounts, variables, a time limit, and how its ranks are bound"
+    draft.say("question", (command.place,), name, why=why, todo=todo)
     may = f"{name} may say it, which is not among the files"
     if ("gpus_per_node",) not in draft.facts:
         run_sizes.no_gpus(reading, found, (command.place,), draft)
