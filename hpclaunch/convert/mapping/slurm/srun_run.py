@@ -95,10 +95,9 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     inner = binding.of_layers(run.inner, binding.Ranks(lines, per_node, tables), draft, options)
     if run.in_enroot is not None:
         enroot.say(run.in_enroot, inner, run.command, draft)
-    scripts = [
-        *files.get("rank script", ()),
-        *(each for each in reading.sources if each.name != reading.script),
-    ]
+    its_own = files.get("rank script", ())
+    known = {reading.script, *(each.name for each in its_own)}
+    scripts = [*its_own, *(each for each in reading.sources if each.name not in known)]
     inside = rank_script.put(run, scripts, draft, reading.commands, tables)
     swept = sweeps.of(reading, run)
     repeated = _trials(launch, swept, draft)
