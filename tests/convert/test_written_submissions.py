@@ -37,7 +37,7 @@ def test_containers_of_others_are_refused_there_too(command: str, reason: str, s
 
 
 def test_what_is_put_into_its_lines_is_told_as_it_was_made() -> None:
-    found = _converted("srun --mpi=none ./t")
+    found = _converted("OUT=/data/$gpus\nsrun --mpi=none ./t")
     job = loaded(found.job)
     assert (job["nodes"], job["name"], job["gpus_per_node"]) == ("2", ASK, ASK)
     asked = {each.key: each.what for each in found.findings if each.kind == "question"}

@@ -120,7 +120,7 @@ def _with_lines_of_sbatch(text: str) -> str:
 def _with_own_names(
     inner: ShellReading | None, unknown: Mapping[str, Unknown | IfSet | Names]
 ) -> ShellReading | None:
-    """The reading with what is not known of its #SBATCH lines as the script around it names that."""
+    """The reading with what is not known of its lines as the script around it names that."""
     if inner is None or not unknown:
         return inner
 
@@ -133,7 +133,11 @@ def _with_own_names(
         structs.replace(each, words=tuple(map(own, each.words))) if "$" in "".join(each.words) else each
         for each in inner.directives
     )
-    return structs.replace(inner, directives=directives)
+    statements = tuple(
+        structs.replace(each, written=own(each.written)) if STANDS in each.written else each
+        for each in inner.of_submitted
+    )
+    return structs.replace(inner, directives=directives, of_submitted=statements)
 
 
 def _of_loop(part: Part, command: Command) -> Part:
