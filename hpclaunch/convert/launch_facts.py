@@ -24,7 +24,7 @@ _ENVIRONMENT = "environment"
 _AN_IMAGE = "the image "
 _BY_COMMAND = "starts the container"  # of a command that has an image and mounts of its own
 _HOLDS = " may be among them"  # said of options of a container that a variable holds
-_OF_MOUNTS = re.compile(r"(?<![${])\b(?:mount|volume)", re.IGNORECASE)
+_OF_MOUNTS = re.compile(r"(?<![${])\b(?:mount(?!s\.\d)|volume)", re.IGNORECASE)
 _SCRIPT = re.compile(r"whether (\S+) (?:binds its ranks|starts ranks) itself$")
 _NOT_DETERMINED = "not determined"
 

@@ -46,3 +46,24 @@ def test_a_script_with_a_launch_of_its_own_that_is_given_is_not_said_to_be_missi
     files = {"go.sh": f"{_HEAD}cd $SLURM_SUBMIT_DIR/..\n./own.sh python t.py\n", "own.sh": own}
     found = convert(classified(files), Options({}))
     assert not [each.what for each in found.findings if "not given" in each.why]
+
+
+def test_what_an_image_has_that_starts_its_own_command_is_told() -> None:
+    for start in (
+        "apptainer run --nv -B /a:/b docker://lab/t:2",
+        "sarus run --mount=type=bind,src=/a,dst=/b lab/t:2",
+    ):
+        found = _refused(f"srun {start}")
+        told = {each.name: each.told for each in found.launch}
+        assert (told["image"], told["mounts"], told["ranks"]) == ("lab/t:2", "/a:/b", "4 on each node")
+        whys = [each.why for each in found.findings]
+        assert "what each rank executes: the image's own command, which no line tells" in whys
+
+
+@pytest.mark.parametrize("start", ["{} singularity exec t.sif ./t", "{} apptainer run t.sif"])
+def test_variables_for_the_container_are_told_where_an_option_gives_them(start: str) -> None:
+    given = "--export=ALL,SINGULARITY_BIND=/a/b,SINGULARITYENV_LIBS=/c"
+    for text in (start.format(f"srun {given}"), f"#SBATCH {given}\n{start.format('srun')}"):
+        facts = {each.name: each.told for each in _refused(text).launch}
+        assert facts["mounts"] == "/a/b:/a/b"
+        assert facts["environment"] == "LIBS"

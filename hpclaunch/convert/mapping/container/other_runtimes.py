@@ -10,11 +10,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.asked import Asked, origin_of
+from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch, of_options, origin_of
 from hpclaunch.convert.mapping.slurm.export import Export
+from hpclaunch.convert.mapping.slurm.export import of as export_of_step
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.programs.flags import cut
-from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.programs.layers import Layer, Option, layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
@@ -47,13 +48,19 @@ def of(
     reading: ShellReading, command: Command, inner: Sequence[Layer]
 ) -> tuple[Layer | None, tuple[Layer, ...], tuple[Asked, ...]]:
     """The container program among the layers, the others, and what it says as options of Pyxis; None and the
-    layers as they are where there is none, or where it starts an interactive shell."""
+    layers as they are where there is none, or where it starts nothing."""
     layer = next((each for each in inner if each.program in PROGRAMS), None)
-    if layer is None or not inner[-1].words:
+    if layer is None or not (inner[-1].words or starts_by_itself(layer)):
         return None, tuple(inner), ()
     where = inner.index(layer)
     others = (*(each for each in inner[:where] if each.program != "env"), *inner[where + 1 :])
     return layer, others, tuple(_asked(reading, command, layer))
+
+
+def starts_by_itself(layer: Layer) -> bool:
+    """Whether the image has a command of its own, which counts where none stands behind it: its runscript
+    (apptainer(1), "run"), or its entrypoint."""
+    return layer.program in ("singularity run", "sarus run") and bool(layer.words)
 
 
 def export(command: Command, layer: Layer, outer: Export) -> Export:
@@ -62,8 +69,8 @@ def export(command: Command, layer: Layer, outer: Export) -> Export:
     for option in layer.all("env"):
         pieces = split(option.value or (), ",") if layer.program.startswith("singularity") else [option.value]
         given += [pair for each in pieces if (pair := cut(each or (), "=")) is not None]
-    for name, value in command.environment:
-        found = _SETS.fullmatch(name)
+    for name, value in (*command.environment, *outer.given):
+        found = _SETS.fullmatch(name) if value is not None else None
         if found is not None and found[1] not in _ADDS:
             given.append((found[1], value))
     clean = any(option.name in _CLEANED for option in layer.options)
@@ -121,9 +128,11 @@ def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[As
             yield Asked("container-mounts", value, option.written, places, "enroot")
     for text, word, place in _of_sbatch(reading, ("--volume",)) if layer.program == "shifter" else ():
         yield Asked("container-mounts", (text.replace(";", ","),), word, (place,), "directive")
-    for name, value in command.environment:
+    by_option = _by_export(reading, command)
+    named = [(name, value) for name, value in by_option.given if value is not None]
+    for name, value in (*command.environment, *named):
         if _BINDS.fullmatch(name) and layer.program.startswith("singularity"):
-            lines = origin_of(reading, name) or (command.place,)
+            lines = origin_of(reading, name) or by_option.places or (command.place,)
             yield Asked("container-mounts", value, name, lines, "enroot")
     folder = layer.option("pwd") or (None if layer.program.startswith("singu") else layer.option("workdir"))
     if folder is not None and folder.value:
@@ -137,6 +146,15 @@ def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[As
         if names.isdisjoint(_WITHOUT_HOME):
             what = f"{layer.program} without --no-home"
             yield Asked("container-mount-home", None, what, (command.place,), "enroot")
+
+
+def _by_export(reading: ShellReading, command: Command) -> Export:
+    """What --export of srun, or of sbatch, hands to the program."""
+    srun = next((each for each in layers(command.words) if each.program == "srun"), None)
+    its = of_options(reading, command, srun.options) if srun is not None else ()
+    return export_of_step(
+        command, next((each for each in its if each.name == "export"), None), of_batch(reading)
+    )
 
 
 def _lines(reading: ShellReading, command: Command, option: Option) -> tuple[Place, ...]:

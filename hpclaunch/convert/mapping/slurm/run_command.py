@@ -74,7 +74,8 @@ def put(
             written, asked = of_parameters, found[1]
     old = _read_before(reading, run, words)
     if written.doubt or not words or old or run.option("multi-prog"):
-        why = _doubt(reading, run, words, written.doubt) if written.doubt else "nothing"
+        nothing = "nothing" if run.in_enroot is None else "the image's own command, which no line tells"
+        why = _doubt(reading, run, words, written.doubt) if written.doubt else nothing
         if run.option("multi-prog"):
             why = "several programs, which a file names"
         elif old:
