@@ -3,20 +3,18 @@ node; and mpirun or torchrun alone."""
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import arrays, at_once, beyond, other_runs, preparations
-from hpclaunch.convert.mapping.environment import of_no_run, sourced
+from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import (
     allocation,
     alone,
     by_mpirun,
     ended,
-    hints,
     kept_output,
+    no_run,
     not_given,
     over_ssh,
-    run_sizes,
     several,
-    sizes,
     srun_run,
     sruns,
 )
@@ -149,25 +147,5 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
         names = " and ".join(dict.fromkeys(file for _, file in files))
         why, todo = f"nothing starts any but what {names} may start", f"convert again with {names}"
         places = tuple(each for each, _ in files)
-    of_no_run.put(reading, found, draft)
     draft.ask(("command",), f"what each rank executes: {why}", places, "the run", todo=todo)
-    if ("gpus_per_node",) not in draft.facts:
-        run_sizes.no_gpus(reading, found, places, draft)
-    _ranks_of_batch(reading, found, (place, why), draft)
-    if draft.number("ranks_per_node") != 1 or draft.number("nodes") != 1:
-        question = f"pmix, pmi2 or none: {why}; none for ranks that do not use MPI{hints.of_mpi(reading)}"
-        draft.ask(("mpi",), question, places, "the run")
-
-
-def _ranks_of_batch(
-    reading: ShellReading, found: Allocation, unknown: tuple[Place, str], draft: Draft
-) -> None:
-    """The ranks that the script asks Slurm for, where what starts them is not known, and why: a job file that
-    says nothing of them has one for each GPU."""
-    place, why = unknown
-    ranks = sizes.ranks(reading, (), found, place)
-    if ranks.per_node is not None and not {"tasks", "per_node", "tasks_per_gpu"}.isdisjoint(found.places):
-        draft.put(("ranks_per_node",), ranks.per_node, ranks.places, "what is asked of sbatch")
-    else:
-        doubt = ranks.doubt or f"{why}, and no line asks Slurm for so many tasks"
-        draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", ranks.places, "the run")
+    no_run.put(reading, found, no_run.Unknown(place, places, why), draft)

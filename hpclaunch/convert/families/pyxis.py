@@ -9,11 +9,12 @@ from hpclaunch.convert.mapping.slurm import (
     alone,
     by_mpirun,
     kept_output,
+    no_run,
     several,
     srun_run,
     sruns,
 )
-from hpclaunch.convert.mapping.slurm.sizes import sizes
+from hpclaunch.convert.mapping.slurm.sizes import Allocation, sizes
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
@@ -70,7 +71,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
             kept_output.say(run.command, draft)
     run = run or (alone.only(reading, found, draft) if of_script else None)
     if run is None:
-        _nothing(reading, steps, draft)
+        _nothing(reading, steps, found, draft)
         return
     srun_run.put(srun_run.Launch(reading, run, steps, found, by), draft, options)
     at_once.ask(reading, run, steps, found.nodes, draft)
@@ -81,21 +82,25 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     preparations.ask_of_script(reading, run, steps, draft)
 
 
-def _nothing(reading: ShellReading, steps: Sequence[sruns.Step], draft: Draft) -> None:
+def _nothing(reading: ShellReading, steps: Sequence[sruns.Step], found: Allocation, draft: Draft) -> None:
     """What a script is asked for that has no run: one of its commands in the container of sbatch, or else any
     command, in the container of its last step that has one."""
     place = recognise(reading) or Place(reading.script)
-    unknown = alone.unknown_of(reading) if alone.of_container(reading) else []
-    if not unknown:
-        question = "what each rank executes: no srun starts anything but preparations"
-        draft.ask(("command",), question, (place,), "the run")
+    of_batch = bool(alone.of_container(reading))
+    unknown = alone.unknown_of(reading) if of_batch else []
+    if unknown:
+        listed = "; ".join(each.brief() for each in unknown[:_SHOWN])
+        why, what = f"which of these is the run ({listed})", f"{len(unknown)} commands"
+        todo = "write it there; what the others do goes into setup, or into a script that does all of it"
+        places = tuple(dict.fromkeys(each.place for each in unknown))
+        inside = [alone.of_script(reading, unknown[-1])]
+    else:
+        why, what, todo, places = "no srun starts anything but preparations", "the run", "", (place,)
         inside = [step for step in steps if step.option("container-image")]
-        if inside:
-            srun_run.put_container(reading, inside[-1], draft)
-        return
-    listed = "; ".join(each.brief() for each in unknown[:_SHOWN])
-    question = f"what each rank executes: which of these is the run ({listed})"
-    todo = "write it there; what the others do goes into setup, or into a script that does all of it"
-    places = tuple(dict.fromkeys(each.place for each in unknown))
-    draft.ask(("command",), question, places, f"{len(unknown)} commands", todo=todo)
-    srun_run.put_container(reading, alone.of_script(reading, unknown[-1]), draft)
+        if not inside and of_batch:
+            why = "no command of the script is known for more than preparations"
+            inside = [alone.of_script(reading, each) for each in reading.commands[-1:]]
+    draft.ask(("command",), f"what each rank executes: {why}", places, what, todo=todo)
+    if inside:
+        srun_run.put_container(reading, inside[-1], draft)
+    no_run.put(reading, found, no_run.Unknown(place, places, why), draft)

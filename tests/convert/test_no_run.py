@@ -1,0 +1,27 @@
+"""What is told of a script of which no command is known for the run."""
+
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_IN_IT = "#SBATCH --container-image lab/t:1 --container-mounts /a:/b --container-writable\n"
+
+
+def test_the_container_and_the_ranks_of_sbatch_are_told() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 --ntasks-per-node 1 --gpus-per-node 2 -t 9\n"
+    found = convert(classified({"go.sh": f"{head}{_IN_IT}pip install x\nconda install -y y\n"}), Options({}))
+    job = loaded(found.job)
+    assert (job["image"], job["mounts"], job["ranks_per_node"]) == ("lab/t:1", ["/a:/b"], "1")
+    assert (job["command"], job["container"]) == (ASK, {"writable": "true"})
+    assert not [each for each in found.findings if "no srun" in each.why]
+
+
+def test_ranks_that_no_line_asks_for_are_asked_about() -> None:
+    text = (
+        "#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=4 -t 9\nexport A=1\nsrun --container-image=lab/t:1 true\n"
+    )
+    job = loaded(convert(classified({"go.sh": text}), Options({})).job)
+    assert (job["command"], job["ranks_per_node"], job["mpi"]) == (ASK, ASK, ASK)
+    assert (job["image"], job["env"]) == ("lab/t:1", {"A": "1"})
