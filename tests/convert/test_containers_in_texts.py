@@ -49,6 +49,9 @@ def test_the_image_of_a_script_of_the_ranks_is_told() -> None:
         ("./each.sh docker", []),
         ('./each.sh --note "see docker run"', []),
         ("echo apptainer exec t.sif ./t", []),
+        ("./each.py apptainer /i/t.sif --with 'x y'", ["/i/t.sif"]),
+        ("./each.sh --image=/i/t.sqsh ./t", ["--image=/i/t.sqsh"]),
+        ("./each.sh a.sif:b", []),
     ],
 )
 def test_the_image_of_words_that_a_program_is_handed_is_told(command: str, told: list[str]) -> None:

@@ -19,7 +19,13 @@ from hpclaunch.readback.shell.values import program_of, shown
 from hpclaunch.values.errors import InputError
 
 _PROGRAMS = (*other_runtimes.PROGRAMS, "docker run", "docker exec", "enroot start")
+_OF_FILE = (
+    "by its name a container's image, and so the command is what starts the container: the job has no image"
+)
+# An image as a word, or as the value of an option.
+_FILE = re.compile(r"^(?:--?[\w-]+=)?[^\s=,:]+\.(?:sif|simg|sqsh|sqfs)$")
 _SAY = that("says")
+_WITH_FILES = that("says", "looks", "copies", "files", "archives", "fetches", "builds")
 _MOST = 200  # words of a command that are looked at
 _MAY = re.compile(rf"\b{any_of(CONTAINERS, ('enroot', 'shifter', 'sarus'))}\b")
 _WHY = (
@@ -39,6 +45,9 @@ def say(reading: ShellReading, run: Step, scripts: Sequence[Source], draft: Draf
         what = " ".join([layer.program, *options, *map(shown, layer.words[:1])])
         draft.say("left", (command.place,), what, why=_WHY, todo=_TODO)
         return
+    file = next((shown(word) for word in run.words[1 : _MOST + 1] if _FILE.search(shown(word))), "")
+    if file and program_of(run.words) not in _WITH_FILES:
+        draft.say("left", (run.command.place,), file, why=_OF_FILE, todo=_TODO)
 
 
 def _started(reading: ShellReading, run: Step, scripts: Sequence[Source]) -> Iterator[tuple[Command, Layer]]:
