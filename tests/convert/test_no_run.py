@@ -25,3 +25,11 @@ def test_ranks_that_no_line_asks_for_are_asked_about() -> None:
     job = loaded(convert(classified({"go.sh": text}), Options({})).job)
     assert (job["command"], job["ranks_per_node"], job["mpi"]) == (ASK, ASK, ASK)
     assert (job["image"], job["env"]) == ("lab/t:1", {"A": "1"})
+
+
+def test_what_a_command_would_have_to_set_is_told_where_it_is_asked_for() -> None:
+    """A value that only the ranks' own shell has is no part of env."""
+    lines = "source env.sh\nexport WORK_DIR=$PWD/work\n"
+    found = convert(classified({"go.sh": f"#!/bin/bash\n#SBATCH -N 2 -n 8 -t 9\n{lines}make\n"}), Options({}))
+    (told,) = (each for each in found.findings if each.what == "WORK_DIR")
+    assert (told.kind, told.why) == ("left", "the command, which is asked for, has to do it")

@@ -147,5 +147,4 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
         names = " and ".join(dict.fromkeys(file for _, file in files))
         why, todo = f"nothing starts any but what {names} may start", f"convert again with {names}"
         places = tuple(each for each, _ in files)
-    draft.ask(("command",), f"what each rank executes: {why}", places, "the run", todo=todo)
-    no_run.put(reading, found, no_run.Unknown(place, places, why), draft)
+    no_run.put(reading, found, no_run.Unknown(place, places, why, todo=todo), draft)

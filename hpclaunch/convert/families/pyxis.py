@@ -100,7 +100,7 @@ def _nothing(reading: ShellReading, steps: Sequence[sruns.Step], found: Allocati
         if not inside and of_batch:
             why = "no command of the script is known for more than preparations"
             inside = [alone.of_script(reading, each) for each in reading.commands[-1:]]
-    draft.ask(("command",), f"what each rank executes: {why}", places, what, todo=todo)
+    told = no_run.Unknown(place, places, why, what, todo, image=bool(inside) and not of_batch)
+    no_run.put(reading, found, told, draft)
     if inside:
         srun_run.put_container(reading, inside[-1], draft)
-    no_run.put(reading, found, no_run.Unknown(place, places, why), draft)

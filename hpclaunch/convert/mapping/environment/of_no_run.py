@@ -9,18 +9,20 @@ from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value
 
 
-def put(reading: ShellReading, found: Allocation, draft: Draft) -> None:
-    """Put what is exported to the last command that may start something."""
+def put(reading: ShellReading, found: Allocation, draft: Draft, *, image: bool = False) -> None:
+    """Put what is exported to the last command that may start something. `image`: the ranks are in one, and
+    the script is not."""
     commands = (each for each in reversed(reading.commands) if each.environment and not each.within)
     last = next(commands, None)
     if last is not None:
-        put_to(reading, last, found, draft)
+        put_to(reading, last, found, draft, image=image)
 
 
 def put_to(
-    reading: ShellReading, command: Command, found: Allocation, draft: Draft
+    reading: ShellReading, command: Command, found: Allocation, draft: Draft, *, image: bool = False
 ) -> list[tuple[str, Value]]:
     """Put what is exported to a command. Returns the variables that the command's text would have to make."""
     gpus = draft.number("gpus_per_node")
-    ranks = exported.Ranks(export.of(command, None, of_batch(reading)), slurm=found.numbers, gpus=gpus)
+    handed = export.of(command, None, of_batch(reading))
+    ranks = exported.Ranks(handed, slurm=found.numbers, gpus=gpus, container=image)
     return exported.put(reading, command, ranks, draft)

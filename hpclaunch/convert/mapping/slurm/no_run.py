@@ -12,16 +12,22 @@ from hpclaunch.values.conversion import Place
 
 
 class Unknown(Struct, frozen=True):
-    """Why the run is not found, and by which lines. `place` is that of the launcher."""
+    """Why the run is not found, by which lines, what stands there and what to do. `place` is that of the
+    launcher; `image`: the ranks are in one."""
 
     place: Place
     places: tuple[Place, ...]
     why: str
+    what: str = "the run"
+    todo: str = ""
+    image: bool = False
 
 
 def put(reading: ShellReading, found: Allocation, unknown: Unknown, draft: Draft) -> None:
     """Put what is told, and ask for the rest."""
-    of_no_run.put(reading, found, draft)
+    of_no_run.put(reading, found, draft, image=unknown.image)
+    question = f"what each rank executes: {unknown.why}"
+    draft.ask(("command",), question, unknown.places, unknown.what, todo=unknown.todo)
     if ("gpus_per_node",) not in draft.facts:
         run_sizes.no_gpus(reading, found, unknown.places, draft)
     _ranks(reading, found, unknown, draft)
