@@ -25,6 +25,7 @@ from hpclaunch.convert.manifests import (
     size,
     storage,
     told,
+    world,
 )
 from hpclaunch.convert.manifests import templates as template_values
 from hpclaunch.convert.manifests.launch import Launch, line_in, read
@@ -134,6 +135,7 @@ def _job(
     ending.put(workload, draft)
     _serving(workload, draft)
     _binding(workload, draft)
+    world.ask(workload, launch, own, draft)
     parts.compare(workload, own, beside, draft, options)
     parts.ask_which_container(workload, draft)
     placeholders.put(launch, {**first, **own}, templates, draft)
