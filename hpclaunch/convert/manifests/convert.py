@@ -11,6 +11,7 @@ from hpclaunch.convert.manifests import (
     ending,
     environment,
     faults,
+    image_scripts,
     kinds,
     launchers,
     leftovers,
@@ -129,6 +130,7 @@ def _job(
     _several(launch, draft)
     told.put(workload, launch, first, draft)
     storage.put(workload, claims.Claims(others), draft, options)
+    image_scripts.say(workload, launch, draft)
     preparation.put(workload, draft)
     rights.put(workload, draft)
     scheduling.put(workload, draft)
