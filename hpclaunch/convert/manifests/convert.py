@@ -23,6 +23,7 @@ from hpclaunch.convert.manifests import (
     repair,
     rights,
     scheduling,
+    siblings,
     size,
     storage,
     told,
@@ -74,6 +75,9 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
     others = [each for each in found if not kinds.is_workload(each)]
     foreign = [each for each in others if other_kinds.is_other(each)]
     others = [each for each in others if not other_kinds.is_other(each)]
+    if jobs:  # pods that something keeps running may be ranks of the job, whoever has GPUs
+        others += [each for each in foreign if other_kinds.keeps_pods(each)]
+        foreign = [each for each in foreign if not other_kinds.keeps_pods(each)]
     if foreign and not jobs:
         other_kinds.refuse(foreign[0], others, draft)
     elif not jobs:
@@ -88,16 +92,12 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
         )
     for each in foreign if jobs else foreign[1:]:
         other_kinds.beside(each, draft)
-    for each in jobs[1:]:
-        each.root.take()
-        todo = "convert it on its own: put it into a file of its own"
-        draft.say(
-            "left", [each.root.place], each.name, why="a job file is one job, and this is another", todo=todo
-        )
+    more_nodes = siblings.say(jobs, others, draft)
     if jobs:
         workload = kinds.workload(jobs[0], draft)
         if workload is not None:
             _job(workload, others, templates, draft, options)
+            siblings.ask(workload, more_nodes, draft)
             image = workload.ranks.container.get("image")
             others = other_kinds.pods_beside(others, image.peek() if image is not None else "", draft)
             leftovers.account(workload.root, api.type_of(jobs[0].version, jobs[0].kind), draft)

@@ -139,6 +139,11 @@ def is_other(given: Object) -> bool:
     return kind.endswith("Job") or any(True for _ in _pods(given.root))
 
 
+def keeps_pods(given: Object) -> bool:
+    """Whether it keeps pods running, such as a StatefulSet."""
+    return _key(given)[0] == "apps"
+
+
 def refuse(given: Object, others: Sequence[Object], draft: Draft) -> None:
     """Refuse it as a whole, and tell what could be told: name, and of its pods image, numbers, variables and
     mounts. `others` are the objects beside it."""
@@ -178,7 +183,7 @@ def pods_beside(others: Sequence[Object], image: str, draft: Draft) -> list[Obje
     the other objects."""
     left: list[Object] = []
     for each in others:
-        found = list(_pods(each.root)) if _key(each)[0] == "apps" else []
+        found = list(_pods(each.root)) if keeps_pods(each) else []
         for part in found:
             own = part.container.get("image")
             _say(replace(part, name=each.name), draft, "apply it on its own, if the job needs it")
