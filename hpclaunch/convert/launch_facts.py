@@ -47,7 +47,7 @@ _ROWS = (
     _Row("mounts", ("mounts",), "none"),
     _Row(_ENVIRONMENT, ("env", "inherit", "secrets"), "none"),
     _Row("mpi", ("mpi",), "none"),
-    _Row("time limit", ("time",), "the site's own"),
+    _Row("time limit", ("time",), "the site's own", " minutes"),
     _Row("binding", ("bind",), "cpus: local, beside the rank's GPU"),
 )
 

@@ -3,9 +3,11 @@
 Options by qsub(1B) of OpenPBS 23 and Torque, bsub(1) of LSF 10.1, qsub(1) of Grid Engine 8; rt_F and rt_AF
 are ABCI's names of a whole node, f_node and node_f those of TSUBAME 3 and 4. PJM is the job manager of
 Fujitsu's Technical Computing Suite (pjsub(1) of its Job Operation Software 3), Cobalt was Argonne's (qsub(1)
-of Cobalt 1.0), and Moab's msub takes what qsub takes.
+of Cobalt 1.0), and Moab's msub takes what qsub takes. Flux's are of flux-batch(1) of flux-core 0.60, whose
+times are RFC 23's.
 """
 
+import math
 import re
 from collections.abc import Callable, Sequence
 
@@ -25,6 +27,7 @@ _SYSTEMS = {
     "COBALT": "Cobalt",
     "MSUB": "Moab",
     "OAR": "OAR",
+    "FLUX": "Flux",
 }
 
 
@@ -34,9 +37,10 @@ def put(directives: Sequence[Directive], draft: Draft) -> None:
         words = list(directive.words)
         rules = _RULES.get(system(directive), {})
         while words:
-            option = words.pop(0)
-            value = ""
-            if words and not _is_option(words[0]):
+            option, _, value = (
+                words.pop(0).partition("=") if system(directive) == "Flux" else (words.pop(0), "", "")
+            )
+            if not value and words and not _is_option(words[0]):
                 value = words.pop(0)
             while words and not _is_option(words[0]):
                 value += " " + words.pop(0)
@@ -180,6 +184,51 @@ def _pjm_mpi(value: str, places: Places, what: str, draft: Draft) -> bool:
     return bool(each) and _number("ranks_per_node", each[1] if each else "", places, what, draft)
 
 
+def flux_time(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """Minutes, or a number with a letter for its unit: 1.5h, 90s."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)(ms|[smhd]?)", value)
+    minutes = math.ceil(float(found[1]) * _MINUTES[found[2]]) if found else 0
+    if not minutes:
+        return False
+    draft.put(("time",), minutes, places, what)
+    return True
+
+
+_MINUTES = {"ms": 1 / 60_000, "s": 1 / 60, "m": 1, "": 1, "h": 60, "d": 1440}
+
+
+def _tasks(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """All tasks of the job, which are those of each node where the nodes are told."""
+    nodes = draft.number("nodes")
+    if not nodes or not value.isdecimal() or int(value) % nodes:
+        return False
+    return _number("ranks_per_node", str(int(value) // nodes), places, what, draft)
+
+
+def _gpus_of_tasks(value: str, places: Places, what: str, draft: Draft) -> bool:
+    ranks = draft.number("ranks_per_node")
+    if not ranks or not value.isdecimal():
+        return False
+    return _number("gpus_per_node", str(int(value) * ranks), places, what, draft)
+
+
+_FLUX: dict[str, Callable[[str, Places, str, Draft], bool]] = {
+    **dict.fromkeys(
+        ("-N", "--nodes"), lambda value, places, what, draft: _number("nodes", value, places, what, draft)
+    ),
+    **dict.fromkeys(("-n", "--nslots", "--ntasks"), _tasks),
+    "--tasks-per-node": lambda value, places, what, draft: _number(
+        "ranks_per_node", value, places, what, draft
+    ),
+    "--gpus-per-node": lambda value, places, what, draft: _number(
+        "gpus_per_node", value, places, what, draft
+    ),
+    **dict.fromkeys(("-g", "--gpus-per-slot", "--gpus-per-task"), _gpus_of_tasks),
+    **dict.fromkeys(("-t", "--time-limit", "--time"), flux_time),
+    "--job-name": _name,
+    **dict.fromkeys(("-q", "--queue"), _hint("partition")),
+    **dict.fromkeys(("-B", "--bank"), _hint("account")),
+}
 _RULES: dict[str, dict[str, Callable[[str, Places, str, Draft], bool]]] = {
     "PBS": {
         "-N": _name,
@@ -223,3 +272,4 @@ _RULES: dict[str, dict[str, Callable[[str, Places, str, Draft], bool]]] = {
     },
 }
 _RULES["Moab"] = _RULES["PBS"]
+_RULES["Flux"] = _FLUX

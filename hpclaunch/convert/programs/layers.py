@@ -45,6 +45,7 @@ _READERS = {
     "mpirun_rsh": "other_mpi",
     "jsrun": "jsrun",
     "aprun": "jsrun",
+    "flux": "jsrun",
     "torchrun": "torch",
     "deepspeed": "torch",
     "accelerate": "torch",

@@ -1,6 +1,8 @@
 """Commands of schedulers other than Slurm, and of services that have one: each starts a job, or ranks, of its
 own."""
 
+from hpclaunch.convert.programs.layers import length
+from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.readback.shell.values import Value, known, program_of
 
 _OF_COMMANDS = {
@@ -24,7 +26,9 @@ _STARTS = {"experiment": "create", "session": "create", "job": "create", "jobs":
 
 
 def scheduler_of(words: tuple[Value, ...]) -> str:
-    """Whose command it is, "" for none of these."""
+    """Whose command it is, "" for none of these; also where env, time or the like stand before it."""
+    while words and program_of(words) in IN_FRONT and (own := length(words)):
+        words = words[own:]
     program = program_of(words)
     if program not in _WITH_COMMANDS:
         return _OF_COMMANDS.get(program, "")

@@ -16,7 +16,9 @@ from hpclaunch.convert.programs.names import (
 from hpclaunch.convert.reading import Source
 
 _DIRECTIVES = re.compile(
-    r"^#(?:SBATCH\s|(?:PBS|BSUB|PJM|COBALT|MSUB|OAR)[ \t]|\$[ \t]*-[A-Za-z])", re.MULTILINE
+    r"^#(?:SBATCH\s|(?:PBS|BSUB|PJM|COBALT|MSUB|OAR)[ \t]|\$[ \t]*-[A-Za-z]"
+    r"|[ \t#]*(?:flux|FLUX):[ \t]*-)",
+    re.MULTILINE,
 )
 _IN_A_WORD = re.compile(r"\w")
 _COMMENT = re.compile(r"(?<![^\s;&|()])#")  # $# and ${#words} are none

@@ -1,4 +1,4 @@
-"""The lines of a script that a scheduler reads: #SBATCH, #PBS, #BSUB, #$ and others."""
+"""The lines of a script that a scheduler reads: #SBATCH, #PBS, #BSUB, #$, #flux: and others."""
 
 import re
 import shlex
@@ -10,6 +10,9 @@ from hpclaunch.values.conversion import Place
 
 # Grid Engine takes its prefix off and reads the rest, with a blank in front of it or none (qsub(1), -C).
 _OTHERS = re.compile(r"#(?:(PBS|BSUB|PJM|COBALT|MSUB|OAR)[ \t]+|(\$)[ \t]*)(-.*)")
+# Of Flux they may stand behind commands, with any signs before the word (flux-batch(1), "Submission
+# directives"; RFC 36 of the Flux framework).
+_FLUX = re.compile(r"#[ \t#]*(?:flux|FLUX):[ \t]*(-.*)")
 _SLURM = re.compile(r"#SBATCH(?=[ \t-])(.*)")
 
 
@@ -25,7 +28,12 @@ def directives(source: Source) -> tuple[Directive, ...]:
         ]
     except ScriptError:
         found = _recovered(source.name, text)
-    for number, line in enumerate(text.split("\n"), 1):
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        of_flux = _FLUX.match(line)
+        if of_flux:
+            found.append(Directive(Place(source.name, number), _words(of_flux[1]), "FLUX"))
+    for number, line in enumerate(lines, 1):
         other = _OTHERS.match(line)
         if other:
             found.append(Directive(Place(source.name, number), _words(other[3]), other[1] or other[2]))

@@ -7,18 +7,22 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import handed_on
+from hpclaunch.convert.mapping.other_schedulers import flux_time
 from hpclaunch.convert.mapping.ranks import of_request
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import program_of
+from hpclaunch.readback.shell.values import known, program_of
 from hpclaunch.values.conversion import Place
 
-PROGRAMS = ("jsrun", "aprun")
+PROGRAMS = ("jsrun", "aprun", "flux run", "flux submit")
 _TOLD = frozenset(
-    ("nrs", "tasks_per_rs", "cpu_per_rs", "gpu_per_rs", "rs_per_host", "np", "npernode", "depth", "env")
+    (
+        *("nrs", "tasks_per_rs", "cpu_per_rs", "gpu_per_rs", "rs_per_host", "np", "npernode", "depth", "env"),
+        *("nodes", "gpus_per_task", "gpus_per_node", "time"),
+    )
 )
 _BINDS = ("bind", "cc", "launch_distribution", "latency_priority")
 
@@ -34,6 +38,7 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
     numbers = {
         each.name: number(each.value, reading, its_own) for each in layer.options if each.name in _TOLD
     }
+    _by_flux(reading, command, layer, numbers, draft)
     nodes = draft.number("nodes")
     total = numbers.get("np")
     if "nrs" in numbers:
@@ -57,6 +62,12 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
     gpus = _per_host(numbers, "gpu_per_rs", nodes) if numbers.get("gpu_per_rs") else None
     if gpus:
         draft.put(("gpus_per_node",), gpus, _lines(reading, command, of_gpus), _written(of_gpus))
+    on_node, ranks = numbers.get("gpus_per_node"), draft.number("ranks_per_node")
+    each_has = numbers.get("gpus_per_task")
+    of_gpus = [each for each in layer.options if each.name in ("gpus_per_node", "gpus_per_task")]
+    if on_node or (each_has and ranks):
+        count = on_node or (each_has or 0) * (ranks or 0)
+        draft.put(("gpus_per_node",), count, _lines(reading, command, of_gpus), _written(of_gpus))
     for option in layer.options:
         if option.name not in _TOLD:
             why = f"an option of {layer.program}'s"
@@ -65,6 +76,21 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
             draft.say("left", lines_of(reading, command, option), option.written, why=why)
     given = handed_on.given(reading, command, layer.all("env"), f"{layer.program} --env")
     handed_on.put(reading, given, draft, handed_on.Receivers())
+
+
+def _by_flux(
+    reading: ShellReading, command: Command, layer: Layer, numbers: dict[str, int | None], draft: Draft
+) -> None:
+    """The nodes and the time of a job that the command itself asks for."""
+    nodes, time = layer.option("nodes"), layer.option("time")
+    count = numbers.get("nodes")
+    if nodes is not None and count:
+        draft.put(("nodes",), count, lines_of(reading, command, nodes), nodes.written)
+    elif nodes is not None:
+        draft.say("left", lines_of(reading, command, nodes), nodes.written, why="how many nodes is not told")
+    text = known(time.value or ()) if time is not None else None
+    if time is not None and not flux_time(text or "", lines_of(reading, command, time), time.written, draft):
+        draft.say("left", lines_of(reading, command, time), time.written, why="the limit is not told")
 
 
 def _per_host(numbers: dict[str, int | None], of_set: str, nodes: int | None) -> int | None:
