@@ -60,23 +60,24 @@ def facts(draft: Draft, secrets: Secrets, lost: Sequence[str] = ()) -> tuple[Lau
         by_key.setdefault(_key(fact), []).append(fact)
     said = _said(draft.findings)
     rows = [_fact(row, by_key, said, secrets, bool(draft.refused)) for row in _ROWS]
+    if draft.not_given:
+        rows = [_by_another(each, draft.not_given, secrets) for each in rows]
+        lost = (*lost, draft.not_given)
     holders = [each for each in draft.findings if each.kind == "question" and _HOLDS in each.why]
     held = {
         what: _listed([each.what for each in holders if what in each.why], "holds")
         for what in ("mounts", "variables")
     }
     doubts = {_ENVIRONMENT: [*_listed(lost, "sets"), *held["variables"]], "mounts": held["mounts"]}
-    if draft.not_given:
-        rows = [_perhaps_there(each, draft.not_given, secrets) for each in rows]
     rows = [_of_scripts(each, draft.findings, secrets) for each in rows]
     return tuple(_in_doubt(each, doubts.get(each.name, ()), secrets) for each in rows)
 
 
-def _perhaps_there(fact: LaunchFact, name: str, secrets: Secrets) -> LaunchFact:
-    """A fact of which no line tells anything, where a script that is not among the files may do so."""
-    if fact.state != "default":
+def _by_another(fact: LaunchFact, script: str, secrets: Secrets) -> LaunchFact:
+    """A fact that no line tells, where a script that is not given may."""
+    if fact.state != "default" or fact.name == _ENVIRONMENT:
         return fact
-    told = secrets.without(f"{_NOT_DETERMINED}: {name} may say it")
+    told = secrets.without(sayable(f"{_NOT_DETERMINED}: what {script} says"))
     return replace(fact, state="not determined", told=told)
 
 

@@ -20,9 +20,7 @@ def test_what_the_command_says_is_told_and_the_rest_is_asked() -> None:
 def test_what_such_a_script_may_say_is_not_told_as_none() -> None:
     script = "#!/bin/bash\nexport LR=0.1\nsbatch -N 2 --gpus-per-node=4 train.sh\n"
     found = convert(classified({"go.sh": script}), Options({}))
-    told = {each.name: each.told for each in found.launch if each.state == "not determined"}
-    assert set(told) == {"image", "mounts", "time limit", "binding"}
-    assert set(told.values()) == {"not determined: train.sh may say it"}
+    assert {each.name for each in found.launch if each.state == "default"} == set()
     assert any(each.kind == "question" and each.what == "train.sh" for each in found.findings)
 
 
@@ -55,3 +53,20 @@ def test_behind_the_name_of_a_script_no_option_gives_a_shell_a_text() -> None:
     script = "#!/bin/bash\n#SBATCH -N 1 --gpus=4 -t 60\nbash steps/run.sh -a 1 -c $CONFIG\n"
     job = loaded(convert(classified({"go.sh": script}), Options({})).job)
     assert (job["nodes"], job["ranks_per_node"]) == ("1", "1")
+
+
+def test_all_that_a_submitted_script_may_say_is_told_to_be_so() -> None:
+    script = "#!/bin/bash\nexport A=1\nsed s/N/4/ head.txt > job.sh\nsbatch -N 2 job.sh\n"
+    found = convert(classified({"go.sh": script}), Options({}))
+    job = loaded(found.job)
+    assert [job[key] for key in ("gpus_per_node", "ranks_per_node", "mpi", "time")] == [ASK] * 4
+    assert not [each for each in found.findings if each.what == "no line gives a time limit"]
+    told = {each.name: each.told for each in found.launch}
+    assert told["nodes"] == "2"
+    assert told["environment"] == "A; not determined: what job.sh sets"
+    assert {told[each] for each in ("image", "mounts", "binding")} == {"not determined: what job.sh says"}
+
+
+def test_a_time_limit_of_the_submission_is_the_job_s() -> None:
+    found = convert(classified({"go.sh": "#!/bin/bash\nsbatch -N 2 -t 60 job.sh\n"}), Options({}))
+    assert loaded(found.job)["time"] == "01:00:00"

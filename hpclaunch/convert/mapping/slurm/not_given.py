@@ -3,7 +3,7 @@ variables that it gets."""
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import of_no_run
-from hpclaunch.convert.mapping.slurm import run_sizes
+from hpclaunch.convert.mapping.slurm.allocation import NO_LIMIT
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.reading import Command, ShellReading
@@ -33,12 +33,13 @@ def put(reading: ShellReading, command: Command, found: Allocation, draft: Draft
     why = "it may say more: an image, mounts, variables, a time limit, and how its ranks are bound"
     draft.say("question", (command.place,), name, why=why, todo=todo)
     may = f"{name} may say it, which is not among the files"
-    if ("gpus_per_node",) not in draft.facts:
-        run_sizes.no_gpus(reading, found, (command.place,), draft)
+    draft.findings[:] = [each for each in draft.findings if each.what != NO_LIMIT]
     for key, asked in (
+        ("gpus_per_node", "how many GPUs on each node"),
         ("nodes", "how many nodes"),
         ("ranks_per_node", "how many ranks on each node"),
         ("mpi", "pmix, pmi2 or none"),
+        ("time", "the time limit"),
     ):
         if (key,) not in draft.facts:
             draft.ask((key,), f"{asked}: {may}", (command.place,), what, todo=todo)
