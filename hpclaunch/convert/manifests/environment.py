@@ -220,15 +220,6 @@ def _from(source: Field, config: Config, found: dict[str, Variable], draft: Draf
 _WORLD = frozenset(("RANK", "WORLD_SIZE"))  # who has these by hand has an address too
 
 
-def _say_others(world: Variable, places: Sequence[Place], draft: Draft) -> None:
-    """Where a world has another size than the pods of this object."""
-    here = (draft.number("nodes") or 0) * (draft.number("ranks_per_node") or 0)
-    if here and (world.text or "").isdecimal() and not draft.is_size(world.text):
-        why = f"how many nodes: it has {world.text} ranks in the world, and the pods that were given {here}"
-        todo = "where the others are pods of the same launch write how many nodes and ranks it has"
-        draft.say("question", places, f"WORLD_SIZE: {world.text}", why=why, todo=todo)
-
-
 def put(
     found: Mapping[str, Variable],
     draft: Draft,
@@ -249,8 +240,6 @@ def put(
                 is_left = f"{name} from "
                 draft.findings[:] = [one for one in draft.findings if not one.what.startswith(is_left)]
                 draft.put(("rendezvous",), "torch", places, name, why=why)
-                if name == "WORLD_SIZE":
-                    _say_others(each, places, draft)
             else:
                 draft.say("replaced", places, name, why=why)
         elif name == "NVIDIA_VISIBLE_DEVICES":
