@@ -54,6 +54,13 @@ def test_what_a_text_does_before_its_launcher_each_rank_does(before: str) -> Non
     assert job["command"] == ["/bin/sh", "-c", f"{before}exec python -u t.py --n 'a b'"]
 
 
+def test_what_each_rank_knows_of_the_job_as_its_node_does_is_put_into_the_text() -> None:
+    text = f"source e.sh; {_TORCH} t.py --out /o/$SLURM_JOB_ID"
+    job = _job(f"srun --mpi=none --container-image=a/b:1 bash -c '{text}'")
+    assert job["ranks_per_node"] == "8"
+    assert job["command"] == "exec bash -c 'source e.sh; exec python -u t.py --out /o/'$SLURM_JOB_ID"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -63,6 +70,7 @@ def test_what_a_text_does_before_its_launcher_each_rank_does(before: str) -> Non
         f"-c 'conda install x; {_TORCH} t.py'",
         f"-c 'source env.sh; {_TORCH} t.py --who $OF_FILE'",
         f"-c 'source env.sh; {_TORCH} --rdzv_id $OF_FILE t.py'",
+        f"-c '{_TORCH} t.py --node $SLURM_PROCID'",  # the number of the node's one task
         f"-c 'export RANK=$SLURM_NODEID; {_TORCH} t.py'",
         f"-c 'cd /w; timeout 60 {_TORCH} t.py'",
         f"-c 'pip install x; {_TORCH} t.py'",  # once on a node, and not once in each rank

@@ -26,6 +26,14 @@ from hpclaunch.readback.shell.values import Value, join, known, program_of, show
 
 _NAMES = ("torchrun", "torch.distributed", "deepspeed", "accelerate", "composer")
 _MOST = 200
+# What each rank has as the one process of its node had it.
+_SAME = frozenset(
+    f"SLURM_{name}"
+    for name in (
+        *("JOB_ID", "JOBID", "JOB_NAME", "JOB_PARTITION", "JOB_NODELIST", "NODELIST", "NODEID", "NNODES"),
+        *("JOB_NUM_NODES", "ARRAY_JOB_ID", "ARRAY_TASK_ID"),
+    )
+) | {"MASTER_ADDR", "MASTER_PORT"}
 # What each rank may do as well as the one process of a node that did it: nothing that writes files.
 _FOR_EACH = that("says", "looks", "enters") | {"set", "unset", "shopt", "ulimit", "module", "nvidia-smi"}
 _HOOK = re.compile(r"eval\s+\"?\$\((?:\S*/)?(?:conda|mamba|micromamba)\s[^()]*\)\"?")
@@ -74,7 +82,7 @@ def started(reading: ShellReading, command: Command, words: Sequence[Value]) -> 
     if not its[-1].words or not any(layer.program in PER_GPU for layer in its):
         return None
     own = {name for part in words[2] if isinstance(part, str) for name in used(part)}
-    of_program = _names(its[-1].words) & own
+    of_program = (_names(its[-1].words) & own) - _SAME
     of_launcher = {name for name in _names(last) & own if not (is_slurms(name) or name in COMPUTED)}
     if of_program or of_launcher or (before and _is_joined(last, its)):
         return None
