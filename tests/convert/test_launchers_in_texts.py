@@ -45,6 +45,8 @@ def test_a_launcher_that_is_all_of_a_text_starts_the_ranks_of_the_job(
         "source /w/env.sh && ",
         "A=1; export B=$A C; ",
         'eval "$(conda shell.bash hook)"; conda activate x; ',
+        "A=1 B=/x/y ",
+        "cd w; A=1 ",
         "nvidia-smi; hostname; ulimit -s unlimited; ",
     ],
 )
@@ -77,7 +79,8 @@ def test_what_each_rank_knows_of_the_job_as_its_node_does_is_put_into_the_text()
         f"-c '{_TORCH} t.py > log'",
         f"-c '{_TORCH} t.py | tee log'",
         f"-c '{_TORCH} t.py || true'",
-        f"-c 'A=1 {_TORCH} t.py'",
+        f"-c 'A=\"1 2\" {_TORCH} t.py'",
+        f"-c 'RANK=0 {_TORCH} t.py'",
         f"-c 'if [ -e x ]; then {_TORCH} t.py; fi'",
         f"-c '{_TORCH} t.py --who $OF_IMAGE'",  # a variable that the image may set
         f"-c '{_TORCH} t.py; {_TORCH} u.py'",

@@ -37,6 +37,7 @@ _SAME = frozenset(
 # What each rank may do as well as the one process of a node that did it: nothing that writes files.
 _FOR_EACH = that("says", "looks", "enters") | {"set", "unset", "shopt", "ulimit", "module", "nvidia-smi"}
 _HOOK = re.compile(r"eval\s+\"?\$\((?:\S*/)?(?:conda|mamba|micromamba)\s[^()]*\)\"?")
+_GIVEN = re.compile(r"(?:[A-Za-z_]\w*=[\w./:,@%+-]*\s+)+")  # variables in front of the launcher
 _SETS_RANKS = re.compile(rf"\b(?:{'|'.join(COMPUTED)})=")  # which are other ones for each rank of a job
 _OF_CONDA = re.compile(r"(?:conda|mamba|micromamba)\s+activate\b.*")
 
@@ -134,9 +135,12 @@ def _parts(text: Value) -> tuple[list[Statement], str]:
     except ScriptError:
         return [], ""
     last = calls[-1] if calls else None
-    if not isinstance(last, Simple) or last.assignments or last.redirections:
+    if not isinstance(last, Simple) or last.redirections:
         return [], ""
-    at = script.rfind(last.written)
+    given = _GIVEN.match(last.written)
+    if last.assignments and not given:
+        return [], ""
+    at = script.rfind(last.written) + (given.end() if given else 0)
     first = text[0] if isinstance(text[0], str) else ""
     if at > len(inside(first)) or not all(map(_may_each, calls[:-1])):
         return [], ""
