@@ -67,3 +67,17 @@ def test_variables_for_the_container_are_told_where_an_option_gives_them(start: 
         facts = {each.name: each.told for each in _refused(text).launch}
         assert facts["mounts"] == "/a/b:/a/b"
         assert facts["environment"] == "LIBS"
+
+
+@pytest.mark.parametrize("words", ["./each.sh 3", '-c "cd /d && ./each.sh"'])
+def test_a_shell_with_words_behind_its_image_starts_them_in_it(words: str) -> None:
+    found = _refused(f"singularity shell --nv -B /d t.img {words}")
+    told = {each.name: each.told for each in found.launch}
+    assert (told["mounts"], told["image"]) == ("/d:/d", "t.img, which is not carried over")
+    assert [each.what for each in found.findings if "Apptainer" in each.why and "ignore" in each.why]
+
+
+def test_a_shell_for_people_is_not_the_run() -> None:
+    text = f"{_HEAD}singularity shell -B /d t.img\nmpirun -np 8 ./t\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    assert "command: [./t]" in found.job or 'command: ["./t"]' in found.job

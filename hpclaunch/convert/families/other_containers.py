@@ -6,6 +6,7 @@ from hpclaunch.convert.families import plain_slurm
 from hpclaunch.convert.families.singularity import FILES, MAKE_ONE, NOT_RUN
 from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs import singularity
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import ShellReading
 
@@ -14,10 +15,11 @@ _NO_REGISTRY = ("/", "./", "../", "library:", "oras:", "shub:")
 
 def are_steps(reading: ShellReading) -> bool:
     """Whether one of these programs starts something in the script."""
+    found = (layers(command.words) for command in reading.starting)
     return any(
-        layer.program in other_runtimes.PROGRAMS
-        for command in reading.starting
-        for layer in layers(command.words)
+        layer.program in other_runtimes.PROGRAMS and (layer.program != singularity.SHELL or its[-1].words)
+        for its in found
+        for layer in its
     )
 
 

@@ -23,6 +23,7 @@ from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.singularity import in_image
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import program_of, shown
 from hpclaunch.values.conversion import Finding, Place
@@ -110,7 +111,7 @@ class _Start(Struct, frozen=True):
 
 def _start(command: Command) -> _Start | None:
     its = layers(command.words)
-    container = next((each for each in its if each.program in singularity.PROGRAMS), None)
+    container = in_image(its)
     mpirun = next((each for each in its if each.program in ("mpirun", "mpiexec.hydra")), None)
     by = next((each for each in its if by_jsrun.is_run(command, each, its[-1])), None)
     found = container is not None or mpirun is not None or by is not None

@@ -5,13 +5,13 @@ import re
 from msgspec import Struct
 
 from hpclaunch.convert.families.docker_ssh import are_beside
-from hpclaunch.convert.families.singularity import PROGRAMS as SINGULARITY
 from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, REMOTE, STEPS, any_of
 from hpclaunch.convert.programs.schedulers import scheduler_of
+from hpclaunch.convert.programs.singularity import in_image
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import base_name, known, program_of, shown
 from hpclaunch.values.conversion import Place
@@ -113,7 +113,7 @@ def _starts_ranks(reading: ShellReading) -> bool:
 
 def _singularity(reading: ShellReading) -> Refusal | None:
     for command in unwrapped(reading).commands:
-        if any(layer.program in SINGULARITY for layer in layers(command.words)):
+        if in_image(layers(command.words)) is not None:
             reason = (
                 "containers of Singularity or Apptainer: hpclaunch's are of Pyxis and Kubernetes, and "
                 "neither runs a .sif image"

@@ -12,11 +12,11 @@ from hpclaunch.convert.mapping.environment import handed_on
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.singularity import in_image
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, join, known, shown
 from hpclaunch.values.conversion import Place
 
-PROGRAMS = ("singularity exec", "singularity run")
 FILES = (".sif", ".simg", ".img")  # of images
 NOT_RUN = "neither Pyxis nor Kubernetes runs it"
 MAKE_ONE = "name the image that it was made of, or make a .sqsh file (enroot import docker://...)"
@@ -35,7 +35,7 @@ def say_images(reading: ShellReading, draft: Draft) -> None:
     """Say the images that nothing told, as of a container in which mpirun starts the ranks."""
     told = {each.what for each in draft.findings} | {each.became for each in draft.findings}
     for command in reading.of("singularity", "apptainer", "mpirun", "srun")[:_MOST]:
-        layer = next((each for each in layers(command.words) if each.program in PROGRAMS), None)
+        layer = in_image(layers(command.words))
         text = path(layer.words[0]) if layer is not None and layer.words else None
         text = text.removeprefix("docker://") if text is not None else None
         if text is not None and not any(text in each for each in told):

@@ -4,7 +4,7 @@
 import re
 from collections.abc import Sequence
 
-from hpclaunch.convert.programs.flags import table, take
+from hpclaunch.convert.programs.flags import leading, table, take
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.readback.shell.values import Value, known, shown
 
@@ -26,6 +26,8 @@ _OPTIONS = table(
 # What an image's name looks like: a file, a folder or an address.
 _IMAGE = re.compile(r"\.(?:sif|img|simg|sqsh|sqfs)$|^(?:docker|library|oras|shub)://|^[\w./-]+:[\w.-]+$|/$")
 _STARTS = ("exec", "run", "shell")
+SHELL = "singularity shell"
+PROGRAMS = ("singularity exec", "singularity run", SHELL)
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
@@ -38,4 +40,15 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     last = options[-1] if options else None
     if last is not None and not last.name and last.value and not (rest and _IMAGE.search(shown(rest[0]))):
         options, rest = options[:-1], [last.value, *rest]  # the variable is the image itself
-    return Layer(f"singularity {command}", tuple(options), tuple(rest[:1])), rest[1:]
+    inner = rest[1:]
+    if command == "shell" and inner and leading(inner[0]).startswith("-"):
+        inner = [("bash",), *inner]  # options of the shell
+    return Layer(f"singularity {command}", tuple(options), tuple(rest[:1])), inner
+
+
+def in_image(its: Sequence[Layer]) -> Layer | None:
+    """The layer that has a command in an image, None for none. Singularity 2 hands the words behind the image
+    of `shell` to the shell, and later ones ignore them (ShellCmd in cmd/internal/cli/actions.go): without any
+    it is for people."""
+    layer = next((each for each in its if each.program in PROGRAMS), None)
+    return None if layer is not None and layer.program == SHELL and not its[-1].words else layer

@@ -14,13 +14,14 @@ from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch, of_options, o
 from hpclaunch.convert.mapping.slurm.export import Export
 from hpclaunch.convert.mapping.slurm.export import of as export_of_step
 from hpclaunch.convert.mapping.words.texts import path, split
+from hpclaunch.convert.programs import singularity
 from hpclaunch.convert.programs.flags import cut
 from hpclaunch.convert.programs.layers import Layer, Option, layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 
-PROGRAMS = ("singularity exec", "singularity run", "shifter", "sarus run")
+PROGRAMS = (*singularity.PROGRAMS, "shifter", "sarus run")
 # Variables that say the same as an option, by how their names begin.
 _BINDS = re.compile(r"(?:SINGULARITY|APPTAINER)_BIND(?:PATH)?")
 _SETS = re.compile(r"(?:SINGULARITY|APPTAINER)ENV_(\w+)")
@@ -30,6 +31,7 @@ _WITHOUT_HOME = frozenset(("no-home", "contain", "containall", "compat", "home")
 _WRITABLE = frozenset(("writable", "writable-tmpfs"))
 _OTHER_FOLDER = ("pwd", "contain", "containall")
 _TOLD = frozenset(("bind", "mount", "volume", "pwd", "workdir", "image", "env")) | _CLEANED | _WITHOUT_HOME
+_OF_SHELL = "Singularity 2 has its shell execute them; Apptainer, and Singularity from 3 on, ignore them"
 # --home SRC[:DEST] (apptainer(1)).
 _HOME = (
     "it mounts that folder as the home, at the path behind its colon or at its own, and HOME is that there",
@@ -81,6 +83,11 @@ def export(command: Command, layer: Layer, outer: Export) -> Export:
 def say(layer: Layer, command: Command, draft: Draft) -> None:
     """What of the options no job file has."""
     say_folder(layer, command, draft)
+    if layer.program == singularity.SHELL:
+        became = "command"
+        draft.say(
+            "assumed", (command.place,), f"words behind {layer.program} IMAGE", became=became, why=_OF_SHELL
+        )
     for option in layer.options:
         what = f"{layer.program} {option.written}"
         if not option.name:

@@ -9,6 +9,7 @@ from hpclaunch.convert.mapping.container import enroot, other_runtimes
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
+from hpclaunch.convert.programs import singularity
 from hpclaunch.convert.programs.beside import PREPARES, that
 from hpclaunch.convert.programs.layers import MPI, OVER_HOSTS, PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import BY_MPI, CONTAINERS, REMOTE, SHELLS, STEPS, any_of
@@ -233,7 +234,7 @@ def _may_be_run(command: Command) -> bool:
         return True
     program = known((first.words if first is its[-1] and first.words else command.words)[0]) or ""
     if first.program in (enroot.PROGRAM, *other_runtimes.PROGRAMS):
-        return True
+        return first.program != singularity.SHELL or bool(its[-1].words)
     return bool(_RUNS.match(program)) and program.rpartition("/")[2] not in _HELPS
 
 
