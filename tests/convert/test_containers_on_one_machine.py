@@ -1,6 +1,7 @@
 """What a container of docker on one machine has: ranks that a text in it starts, and GPUs that are let in."""
 
 import pytest
+from script_cases import loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -42,3 +43,15 @@ def test_ranks_that_a_longer_text_starts_are_told(starter: str) -> None:
 def test_gpus_that_are_let_in(how: str, said: str) -> None:
     (gpus,) = (each for each in _converted(f"{how} lab/t:1 ./t").findings if each.what == "GPUs")
     assert said in gpus.why
+
+
+def test_a_container_whose_output_is_a_value_is_the_jobs_where_no_other_is() -> None:
+    head = "#!/bin/bash\n#SBATCH --gres=gpu:1 -t 9\n"
+    own = "LOG=$(docker run --rm -v /a:/b lab/t:1 python main.py)\n"
+    job = loaded(convert(classified({"go.sh": f"{head}{own}echo $LOG\n"}), Options({})).job)
+    assert (job["image"], job["mounts"], job["nodes"]) == ("lab/t:1", ["/a:/b"], "1")
+    assert job["command"] == ["python", "main.py"]
+    other = loaded(
+        convert(classified({"go.sh": f"{head}{own}docker run lab/u:1 ./t $LOG\n"}), Options({})).job
+    )
+    assert other["image"] == "lab/u:1"

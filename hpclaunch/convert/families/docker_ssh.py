@@ -101,6 +101,9 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     reading = config_env.told(unwrapped(sizes.told(reading, draft, options)))
     steps = started(reading)
     main = main_of(steps)
+    if main is None:  # nothing else of the script is in a container
+        steps = started(reading, values=True)
+        main = main_of(steps)
     if sizes.is_of_slurm(reading):
         found = allocation.put(reading, draft)
     else:

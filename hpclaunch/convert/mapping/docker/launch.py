@@ -113,9 +113,21 @@ def _put_alone(launch: Launch, found: Allocation, handed: Sequence[handed_on.Han
         on_each_node = main.is_per_node or found.nodes == 1
     else:
         on_each_node = of_srun.nodes in (None, found.nodes)
+    if of_srun is None and not on_each_node and found.nodes is None and ("nodes",) not in draft.facts:
+        on_each_node = sizes.is_of_slurm(reading) and _is_alone(launch, draft)
     if not on_each_node:
         _ask_nodes(main, draft)
     return once
+
+
+def _is_alone(launch: Launch, draft: Draft) -> bool:
+    """Whether the script starts nothing on other nodes, and asks Slurm for none: it has the one that sbatch
+    gives it, unless the operator asked for more."""
+    if any(step.layer("srun", "ssh", "unknown") is not None or step.is_over_hosts for step in launch.steps):
+        return False
+    why = "no line asks for more, and the script's own shell starts it once"
+    draft.put(("nodes",), 1, (launch.main.command.place,), "one run of the script", why=why, kind="assumed")
+    return True
 
 
 def _say_not_handed(launch: Launch, handed: Sequence[handed_on.Handed], draft: Draft) -> None:

@@ -209,24 +209,31 @@ def copies_of(step: Started, steps: Sequence[Started]) -> list[Started]:
     return [each for each in hosts_of.values() if hosts.reached(each.layers)]
 
 
-def started(reading: ShellReading) -> list[Started]:
-    """All commands but those whose output is a value, and is no container's identifier."""
-    return list(one_by_one(reading))
+def started(reading: ShellReading, *, values: bool = False) -> list[Started]:
+    """All commands but those whose output is a value, and is no container's identifier. `values`: containers
+    whose output is one, too."""
+    return list(one_by_one(reading, values=values))
 
 
-def one_by_one(reading: ShellReading) -> Iterator[Started]:
+def one_by_one(reading: ShellReading, *, values: bool = False) -> Iterator[Started]:
     """The same, for who looks for the first of a kind: texts for shells behind that are not read."""
     texts = _Texts()
     seen: set[tuple[object, ...]] = set()
     for group, command in enumerate(reading.commands):
         mark = (command.place, command.words)
-        if not command.words or mark in seen or (command.within == "output" and not _goes_on(command)):
+        is_value = command.within == "output" and not (_starts(command) if values else _goes_on(command))
+        if not command.words or mark in seen or is_value:
             continue
         seen.add(mark)
         if not command.stdin and command.program not in STARTERS and command.program not in _MAY_BE_OTHERS:
             yield Started(command, layers(command.words), (), group)
         else:
             yield from _started(Started(command, layers(command.words), (), group), texts, 0)
+
+
+def _starts(command: Command) -> bool:
+    """Whether a container is started: LOG=$(docker run IMAGE COMMAND)."""
+    return any(each.program == "docker run" for each in layers(command.words))
 
 
 def _goes_on(command: Command) -> bool:
