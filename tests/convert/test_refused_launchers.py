@@ -81,3 +81,18 @@ def test_a_shell_for_people_is_not_the_run() -> None:
     text = f"{_HEAD}singularity shell -B /d t.img\nmpirun -np 8 ./t\n"
     found = convert(classified({"go.sh": text}), Options({}))
     assert "command: [./t]" in found.job or 'command: ["./t"]' in found.job
+
+
+def test_folders_that_are_added_to_the_path_of_an_image_are_said_to_be_left() -> None:
+    found = _refused("export SINGULARITYENV_PREPEND_PATH=/srv/bin\nsrun singularity exec t.sif ./t")
+    (told,) = (each for each in found.findings if "PREPEND_PATH" in each.what)
+    assert (told.kind, "no key of a job does" in told.why) == ("left", True)
+
+
+def test_a_text_of_which_nothing_is_told_is_on_the_one_node_of_its_script() -> None:
+    for nodes, told in (("1", "1"), ("2", "not determined")):
+        text = (
+            f'#!/bin/bash\n#SBATCH -N {nodes} --gpus-per-node=2 -t 9\nsingularity exec t.sif bash -c "$@"\n'
+        )
+        found = convert(classified({"go.sh": text}), Options({}))
+        assert next(each.told for each in found.launch if each.name == "nodes") == told

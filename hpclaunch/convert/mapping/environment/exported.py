@@ -66,6 +66,12 @@ _ORDER = (
     "see whether each node has `ranks_per_node` of its lines, and where the order matters whether "
     "`locality: unit` does as well",
 )
+# apptainer(1), "Environment variables".
+_ADDS_TO_PATH = re.compile(r"^(?:SINGULARITY|APPTAINER)ENV_(?:PREPEND|APPEND)_PATH$")
+_ADDED = (
+    "it adds folders to the PATH that the image has, and no key of a job does",
+    "let the command begin with it: export PATH=FOLDER:$PATH",
+)
 _PATH_OF_IMAGE = "Pyxis never hands it on: the image has its own"
 
 
@@ -179,6 +185,9 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
         return True
     if whose == "runtime" and not ranks.container:
         return False  # what the ranks' own command starts may read it
+    if _ADDS_TO_PATH.search(name):
+        draft.say("left", each.places, f"{name}={_short(each)}", why=_ADDED[0], todo=_ADDED[1])
+        return True
     why = _REPLACED.get(whose, "")
     if name == "PATH" and ranks.container:
         why = _PATH_OF_IMAGE

@@ -129,7 +129,8 @@ def ask_text(reading: ShellReading, run: Step, found: Allocation, draft: Draft) 
     places = tuple(dict.fromkeys(each.place for each in (*texts, *own)))
     script = script_not_given(reading, run.command)
     todo = f"convert again with {script}" if script else ""
-    asks = [("command", "what each rank executes", texts or own), ("nodes", "how many nodes", texts)]
+    on_others = [] if found.nodes == 1 else texts  # of one node none is left for what the text starts
+    asks = [("command", "what each rank executes", texts or own), ("nodes", "how many nodes", on_others)]
     for key, asked, by in asks:
         if by:
             draft.unsay((key,))
