@@ -264,3 +264,52 @@ def test_what_a_cron_job_starts_is_told() -> None:
     draft = converted(_object("batch/v1", "CronJob", spec))
     assert "a CronJob" in draft.refused
     assert (job(draft)["image"][0], job(draft)["nodes"][0]) == ("reg/train:1", 2)
+
+
+_RAY = """\
+apiVersion: ray.io/v1
+kind: RayJob
+metadata: {name: a}
+spec:
+  entrypoint: python train.py
+  runtimeEnvYAML: |
+    pip: [torch]
+    env_vars:
+      WORKERS: "2"
+      DEBUG: info
+  rayClusterSpec:
+    enableInTreeAutoscaling: true
+    headGroupSpec:
+      template: {spec: {containers: [{name: h, image: reg/head:1, env: [{name: OWN, value: x}]}]}}
+    workerGroupSpecs:
+    - replicas: 2
+      groupName: g
+      template:
+        spec:
+          containers:
+          - {name: w, image: reg/ray:1, resources: {limits: {nvidia.com/gpu: 8}}}
+"""
+
+
+def test_of_ray_the_runtime_environment_is_told_and_head_program_and_scaling_are_said() -> None:
+    draft = converted(_RAY)
+    assert job(draft)["env.WORKERS"] == ["2", 9]
+    assert job(draft)["env.DEBUG"] == ["info", 10]
+    said = {each.what for each in draft.findings}
+    assert "the head, beside the nodes of the workers: 1 pod of reg/head:1, with the variables OWN" in said
+    assert {"entrypoint", "runtimeEnvYAML: pip", "nodes: enableInTreeAutoscaling"} <= said
+
+
+@pytest.mark.parametrize("text", ["'{'", "just words", "''"])
+def test_a_runtime_environment_that_is_no_yaml_is_said(text: str) -> None:
+    block = _RAY[_RAY.index("  runtimeEnvYAML") : _RAY.index("  rayClusterSpec")]
+    draft = converted(_RAY.replace(block, f"  runtimeEnvYAML: {text}\n"))
+    assert any(each.kind == "unread" and "runtimeEnvYAML" in each.what for each in draft.findings)
+
+
+def test_the_leader_of_a_leaderworkerset_is_said() -> None:
+    spec = {"replicas": 1, "leaderWorkerTemplate": {"size": 3, "workerTemplate": _pod(resources=_GPUS)}}
+    spec["leaderWorkerTemplate"]["leaderTemplate"] = _pod("reg/lead:1", env=[{"name": "ROLE", "value": "l"}])
+    draft = converted(_object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec))
+    said = [each.what for each in draft.findings if "the leader" in each.what]
+    assert said == ["the leader, one of the nodes: 1 pod of reg/lead:1, with the variables ROLE"]

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hpclaunch.convert.draft import Draft, shown
-from hpclaunch.convert.manifests import claims, environment, storage
+from hpclaunch.convert.manifests import claims, environment, ray, storage
 from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.repair import Object
@@ -30,16 +30,19 @@ _OF_RANKS = frozenset((*OF_TORCH, "NODE_RANK", "MASTER_HOST"))
 _OF_KUBERNETES = frozenset(("apps", "batch", "policy", "autoscaling", "extensions"))
 _MOST_FIELDS = 500
 _TEMPLATE = ("template", "spec")
+_HEAD = "the head, beside the nodes of the workers"
 
 
 class _Kind(Struct, frozen=True):
     """Whose object it is, where its parts are ("*": each of a list, or of an object), and in a part the
-    numbers that make the number of its pods, and the pod or the one container."""
+    numbers that make the number of its pods, and the pod or the one container. `heads` are pods beside those
+    of the parts: what they are called, and where their spec is."""
 
     title: str
     parts: tuple[str, ...]
     counts: tuple[tuple[str, ...], ...] = (("replicas",),)
     pod: tuple[str, ...] = _TEMPLATE
+    heads: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 def _of_kubeflow(kind: str, key: str) -> _Kind:
@@ -72,10 +75,19 @@ _KINDS: dict[tuple[str, str], _Kind] = {
         ("spec",),
         (("replicas",), ("leaderWorkerTemplate", "size")),
         ("leaderWorkerTemplate", "workerTemplate", "spec"),
+        (("the leader, one of the nodes", ("spec", "leaderWorkerTemplate", "leaderTemplate", "spec")),),
     ),
     ("flux-framework.org", "MiniCluster"): _Kind("a MiniCluster of Flux", ("spec",), (("size",),), ()),
-    ("ray.io", "RayJob"): _Kind("a RayJob", ("spec", "rayClusterSpec", "workerGroupSpecs", _EACH)),
-    ("ray.io", "RayCluster"): _Kind("a RayCluster", ("spec", "workerGroupSpecs", _EACH)),
+    ("ray.io", "RayJob"): _Kind(
+        "a RayJob",
+        ("spec", "rayClusterSpec", "workerGroupSpecs", _EACH),
+        heads=((_HEAD, ("spec", "rayClusterSpec", "headGroupSpec", *_TEMPLATE)),),
+    ),
+    ("ray.io", "RayCluster"): _Kind(
+        "a RayCluster",
+        ("spec", "workerGroupSpecs", _EACH),
+        heads=((_HEAD, ("spec", "headGroupSpec", *_TEMPLATE)),),
+    ),
 }
 
 
@@ -162,6 +174,11 @@ def refuse(given: Object, others: Sequence[Object], draft: Draft) -> None:
     for part in found:
         if len(alike) != 1 or part is not alike[0]:
             _say(part, draft)
+    for title, path in kind.heads if kind is not None else ():
+        for part in _pods(spec) if (spec := given.root.get(*path)) is not None else ():
+            _say(replace(part, name=title, pods=1), draft)
+    if _key(given)[0] == "ray.io":
+        ray.put(given, draft, _TODO)
     given.root.take()
     why, todo = "no line is read for them in an object of this kind", "see its fields, and its commands"
     draft.say("question", [given.root.at], _UNREAD, why=why, todo=todo)
