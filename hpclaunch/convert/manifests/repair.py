@@ -77,7 +77,7 @@ def objects(file: str, text: str, draft: Draft) -> list[Object]:
             mended = _improved(file, each, draft)
             # Not before: of two keys with one name one may belong to another parent.
             say_twice(mended.root.node, mended.root.book)
-            found += _unfolded(mended)
+            found += _unfolded(mended, draft)
     return found
 
 
@@ -260,9 +260,25 @@ def _word(part: Sequence[Line], key: str) -> str:
     return ""
 
 
-def _unfolded(given: Object) -> Iterator[Object]:
-    """The items of a List, as kubectl takes them."""
+# Where an AppWrapper has the objects that it wraps (project-codeflare/appwrapper, api/v1beta2; before that
+# project-codeflare/multi-cluster-app-dispatcher).
+_WRAPPED = (
+    (("spec", "components"), "template"),
+    (("spec", "resources", "GenericItems"), "generictemplate"),
+)
+
+
+def _unfolded(given: Object, draft: Draft) -> Iterator[Object]:
+    """The items of a List, as kubectl takes them, and what an AppWrapper wraps."""
+    wrapped = _in_wrapper(given)
     inside = given.root.get("items")
+    if wrapped:
+        queue = given.root.get("metadata", "labels", "kueue.x-k8s.io/queue-name")
+        why = "what it wraps is read as if it stood alone; the queue takes it as a whole"
+        todo = f"name the queue for the job: sites.NAME.queue: {queue.peek()}" if queue is not None else ""
+        draft.say("left", [given.root.at], given.name, why=why, todo=todo)
+        yield from map(_object, wrapped)
+        return
     if inside is None or not given.kind.endswith("List"):
         yield given
         return
@@ -270,9 +286,25 @@ def _unfolded(given: Object) -> Iterator[Object]:
         field = given.root.get(key)
         if field is not None:
             field.take()
-    for item in inside.items():
-        version, kind = (item.get(key) for key in ("apiVersion", "kind"))
-        yield Object(kind.text() if kind else "", version.text() if version else "", item, ())
+    yield from map(_object, inside.items())
+
+
+def _in_wrapper(given: Object) -> list[Field]:
+    if given.kind != "AppWrapper":
+        return []
+    listed = ((given.root.get(*path), key) for path, key in _WRAPPED)
+    found = (
+        each.get(key)
+        for field, key in listed
+        if field is not None and field.is_list
+        for each in field.items()
+    )
+    return [each for each in found if each is not None]
+
+
+def _object(item: Field) -> Object:
+    version, kind = (item.get(key) for key in ("apiVersion", "kind"))
+    return Object(kind.text() if kind else "", version.text() if version else "", item, ())
 
 
 def _say(draft: Draft, file: str, notes: Sequence[Note]) -> None:
