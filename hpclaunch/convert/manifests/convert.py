@@ -8,6 +8,7 @@ from hpclaunch.convert.manifests import (
     api,
     claims,
     command,
+    embedded,
     ending,
     environment,
     faults,
@@ -93,6 +94,7 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
     for each in foreign if jobs else foreign[1:]:
         other_kinds.beside(each, draft)
     more_nodes = siblings.say(jobs, others, draft)
+    embedded.say([*others, *foreign], draft)
     if jobs:
         workload = kinds.workload(jobs[0], draft)
         if workload is not None:
