@@ -133,11 +133,17 @@ def test_a_suspended_job_is_kueues_or_submitted_later_and_is_said_once(label: st
     assert [each.kind for each in said] == [kind]
 
 
-def test_the_longest_time_that_kueue_gives_is_the_jobs() -> None:
-    label = "kueue.x-k8s.io/max-exec-time-seconds: '7200'"
-    found = converted(_indexed("").replace("name: a}", f"name: a, labels: {{{label}}}}}"))
+@pytest.mark.parametrize(
+    "given",
+    [
+        "labels: {kueue.x-k8s.io/max-exec-time-seconds: '7200'}",
+        "annotations: {provreq.kueue.x-k8s.io/maxRunDurationSeconds: '7200'}",
+    ],
+)
+def test_the_longest_time_that_kueue_gives_is_the_jobs(given: str) -> None:
+    found = converted(_indexed("").replace("name: a}", f"name: a, {given}}}"))
     assert found.facts["time",].value == "02:00:00"
-    assert not any("label" in each.what for each in found.findings)
+    assert not any(each.what.startswith(("label", "annotation")) for each in found.findings)
 
 
 def _indexed(of_pod: str) -> str:

@@ -36,8 +36,8 @@ def put(workload: Workload, draft: Draft) -> None:
     # A run policy goes before the same field of the object, and the shortest of object and pod counts.
     outer = [holder for holder in (policy, spec) if holder is not None]
     limits = [field for holder in outer[:1] if (field := holder.get("activeDeadlineSeconds")) is not None]
-    kueue = workload.root.get("metadata", "labels", scheduling.LONGEST_OF_KUEUE)
-    limits += [kueue] if kueue is not None else []
+    kueue = (workload.root.get("metadata", kind, key) for key, kind in scheduling.LONGEST_OF_KUEUE.items())
+    limits += [field for field in kueue if field is not None]
     limits += [
         field
         for holder in (*outer[1:], *templates)

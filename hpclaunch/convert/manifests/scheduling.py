@@ -12,8 +12,12 @@ _HOSTNAME = "kubernetes.io/hostname"
 _NETWORKS = "k8s.v1.cni.cncf.io/networks"
 _QUEUES = ("kueue.x-k8s.io/queue-name",)
 _PRIORITIES = ("kueue.x-k8s.io/priority-class",)
-# Seconds: kueue.sigs.k8s.io/docs/concepts/workload, "Maximum execution time"
-LONGEST_OF_KUEUE = "kueue.x-k8s.io/max-exec-time-seconds"
+# Seconds that a job, or the nodes that are made for it, may last: kueue.sigs.k8s.io/docs/concepts/workload,
+# "Maximum execution time"; cloud.google.com/kubernetes-engine/docs/how-to/provisioningrequest.
+LONGEST_OF_KUEUE = {
+    "kueue.x-k8s.io/max-exec-time-seconds": "labels",
+    "provreq.kueue.x-k8s.io/maxRunDurationSeconds": "annotations",
+}
 _VOLCANO_QUEUE = "scheduling.volcano.sh/queue-name"
 _GANGS = {"volcano": "volcano", "scheduler-plugins-scheduler": "scheduler-plugins"}
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -105,7 +109,7 @@ def _label(kind: str, key: str, text: str, field: Field, draft: Draft) -> None:
     places = [field.place]
     if key in _QUEUES:
         draft.of_user("queue", text, places, key)
-    elif key == LONGEST_OF_KUEUE:
+    elif LONGEST_OF_KUEUE.get(key) == kind and "spec" not in field.path:
         return  # the job's time, with what else limits it
     elif key in _PRIORITIES:
         draft.of_user("priority_class", text, places, key)
