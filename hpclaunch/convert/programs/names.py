@@ -10,7 +10,7 @@ BY_MPI = ("mpirun", "mpiexec", "prterun", "horovodrun", "charmrun", "ibrun", "mp
 BY_TORCH = ("torchrun", "deepspeed", "accelerate", "composer", "colossalai", "baguarun")
 CONTAINERS = ("nvidia-docker", "docker", "podman", "singularity", "apptainer")
 IMPORTERS = ("enroot",)
-REMOTE = ("ssh", "pdsh")
+REMOTE = ("ssh", "pdsh", "clush", "pssh", "parallel-ssh")
 SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
 # Where one of those that start ranks stands in a text, with what it starts.
 MAY_START = re.compile(

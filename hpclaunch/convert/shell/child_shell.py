@@ -5,10 +5,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from hpclaunch.convert.programs import ssh
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, SHELLS, STEPS, any_of
 from hpclaunch.convert.programs.plain import by_env
-from hpclaunch.convert.shell import started_files
+from hpclaunch.convert.shell import remote_files, started_files
+from hpclaunch.convert.shell.folder import OF_PROCESS
 from hpclaunch.convert.shell.names import with_names
 from hpclaunch.convert.shell.started_files import Script
 from hpclaunch.readback.shell.errors import ScriptError
@@ -37,6 +39,8 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
     """Walk the text of a shell that starts ranks, as `eval` does, in a shell of its own: it has what is
     exported, and nothing of what it is given comes back. False for any other command."""
     first = known(words[0]) if words else None
+    if first in ssh.TABLES:
+        return _over_hosts(shell, words)
     if first and "/" not in first and first not in _PERHAPS:
         return False
     its = layers(words)
@@ -48,8 +52,10 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
     text, unknown = with_names(found.text)
     if len(text) > _LONGEST or shell.children >= _DEEPEST:
         return False
-    if not _STARTS.search(text) and not (
-        base_name(words[0]) == _BASH and _STARTS.search(_written(_functions_for(shell, text)))
+    if (
+        not _STARTS.search(text)
+        and not remote_files.names_one(shell, found.text, _STARTS)
+        and not (base_name(words[0]) == _BASH and _STARTS.search(_written(_functions_for(shell, text))))
     ):
         return False
     place = shell.place
@@ -62,6 +68,36 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
             shell.followed[place] = found.name
         given, removed = by_env(its, shell.environment())
         _walk(shell, body, unknown, found.arguments, given, removed)
+    return True
+
+
+def _over_hosts(shell: "Walker", words: Sequence[Value]) -> bool:
+    """Walk what ssh starts on hosts where that is a script among the sources which starts ranks: it has
+    nothing of what is exported here (sshd(8), "LOGIN PROCESS")."""
+    found = remote_files.of(shell, words, _STARTS)
+    if found is None or shell.children >= _DEEPEST:
+        return False
+    value, script = found
+    text, unknown = with_names(value if script is None else script.text)
+    if len(text) > _LONGEST:
+        return False
+    place = shell.place
+    exported = [name for name, _ in shell.environment()]
+    with shell.within(loops=remote_files.loops(shell, words), background=False):
+        if script is None:
+            try:
+                body = shell.parsed(text)
+            except ScriptError:
+                return False
+            _walk(shell, body, unknown, (), {}, exported)
+            return True
+        with script.lines(shell):
+            try:
+                body = shell.parse(script.name)
+            except ScriptError:
+                return False
+            shell.followed[place] = script.name
+            _walk(shell, body, unknown, script.arguments, {}, exported)
     return True
 
 
@@ -89,7 +125,7 @@ def _walk(
         state = shell.state
         for name in list(before.names()):
             variable = before.own(name)
-            kept = variable is None or variable.value is None or variable.exported
+            kept = variable is None or variable.value is None or variable.exported or name in OF_PROCESS
             if not kept or name in removed:
                 state.set(name, Variable(None))
         for name, value in given.items():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # sbatch starts a script in the folder where it was typed, and names that (sbatch(1), OUTPUT ENVIRONMENT).
 _OF_SUBMISSION = "SLURM_SUBMIT_DIR"
 _BEGUN = "the folder in which it began"  # a name that no script has
+OF_PROCESS = frozenset(("PWD", "OLDPWD", _BEGUN))  # what another shell begins with, whatever is exported
 _SUBMITTED: Value = (Unknown("variable", "PWD"),)
 _RESOLVES = re.compile(r"realpath(?: -[sLPem]+)*|readlink -[fem]+")
 _ELSEWHERE: Value = (Unknown("output", "the folder that the script has gone to"),)
