@@ -35,6 +35,8 @@ def _mounted(lines: str, words: str = "$PWD:/w,$(pwd)/d:/d") -> list[str]:
         "cd a",
         "cd a\ncd b",
         "cd a; cd ..",
+        "cd $(pwd)",
+        "cd a; cd $(pwd)/b",
         "cd a/b\ncd -  # back",
         "pushd a\npushd b\npopd",
         "cd $SLURM_SUBMIT_DIR\ncd a || exit 1",

@@ -28,6 +28,7 @@ _SUBMITTED_FROM = (
     "OAR_WORKDIR",
 )
 _OF_SCRIPT = re.compile(r"^\"?\$\(dirname (?:-- )?\"?\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?\"?\)\"?")
+_WHERE_IT_IS = re.compile(r"^\"?\$\(pwd(?: -[LP])?\)\"?")  # which is where `cd` starts from
 _OF_SUBMISSION = re.compile(rf"\$\{{?(?:{'|'.join(_SUBMITTED_FROM)})\b")
 _NO_WAY_BACK = (
     "each round of the loop begins where the one before it ended, and all trials of a job begin in one"
@@ -243,6 +244,6 @@ def _resolved(reading: ShellReading, text: str) -> str | None:
         value = known(each.value) if each is not None else None
         return value if value is not None else "\0"
 
-    text = _OF_SCRIPT.sub(".", text)
+    text = _WHERE_IT_IS.sub(".", _OF_SCRIPT.sub(".", text))
     filled = re.sub(r"\$\{(\w+)\}|\$(\w+)", filled_in, text)
     return None if "\0" in filled or "$" in filled or _HOME.search(filled) else filled
