@@ -84,3 +84,23 @@ _AWK = "scontrol show hostnames | awk '{print $1\" slots=2\"}' > hf\n"
 )
 def test_a_list_of_hosts_says_how_many_ranks_each_has(lines: str, ranks: str) -> None:
     assert _job(lines)["ranks_per_node"] == ranks
+
+
+_OWN_COUNT = "#!/bin/bash\n#SBATCH -t 60 --gpus-per-node=4\n{}n=$SLURM_JOB_NUM_NODES\n"
+
+
+@pytest.mark.parametrize("words", ["--nodes $n", "-p ${SLURM_NNODES}x1", "--ranks $((4 * n))"])
+def test_a_program_that_is_told_how_many_nodes_there_are_may_start_ranks(words: str) -> None:
+    """Where no line says how many: sbatch was given it."""
+    found = convert(classified({"run.sub": f"{_OWN_COUNT.format('')}./launch.py {words}\n"}), Options({}))
+    job = loaded(found.job)
+    assert [job[key] for key in ("nodes", "ranks_per_node", "command")] == [ASK] * 3
+    one = _OWN_COUNT.format("#SBATCH -N 1\n")
+    job = loaded(convert(classified({"run.sub": f"{one}./launch.py {words}\n"}), Options({})).job)
+    assert (job["nodes"], job["ranks_per_node"]) == ("1", "1")
+
+
+def test_a_program_that_is_not_told_it_runs_once() -> None:
+    text = f"{_OWN_COUNT.format('')}echo $SLURM_NNODES\n./train.py\n"
+    job = loaded(convert(classified({"run.sub": text}), Options({})).job)
+    assert (job["nodes"], job["ranks_per_node"], job["command"]) == ("1", "1", ["./train.py"])

@@ -162,6 +162,7 @@ def _of_several_nodes(reading: ShellReading) -> tuple[Place, ...]:
         or tuple(
             place for name, places in reading.wanted.items() for place in places if _OF_NODES.match(name)
         )[:3]
+        or tuple(each.place for each in reading.assigned if _OF_NODES.search(shown(each.value)))[:3]
     )
 
 

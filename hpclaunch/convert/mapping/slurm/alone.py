@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from msgspec import structs
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.container import enroot, other_runtimes
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
@@ -25,6 +27,7 @@ _RUNS = re.compile(
 _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"'])({any_of(STEPS, BY_MPI)})(?=[\s;\"']|$)")
 _UNKNOWN_START = re.compile(r"(?:^|[;&|({\n])\s*\0")
 _HELPS = PREPARES | that("shell", "enters", "words", "texts", "edits", "fetches", "ends")
+_NUMBER_OF_NODES = re.compile(r"\bSLURM_(?:JOB_NUM_NODES|NNODES)\b")
 _OF_SHELL = frozenset(("exit", "return", "break", "continue", "eval", "exec"))
 # Besides those: what builds or looks at something, or only starts another, and is not what a job is for.
 _NO_RUN = _HELPS | that("builds").union(
@@ -73,7 +76,11 @@ def only(reading: ShellReading, found: Allocation, draft: Draft) -> Step | None:
     why = "nothing starts ranks, and no other command of the script may be the run"
     todo = "where it is none write `command` in the job file"
     draft.say("assumed", (command.place,), command.written, became="command", why=why, todo=todo)
-    return of_script(reading, command)
+    found_step = of_script(reading, command)
+    if may_start(reading, command, found):
+        size = Ranks(found.nodes, None, (command.place,), _told([command]))
+        return structs.replace(found_step, ranks=size)
+    return found_step
 
 
 def unknown_of(reading: ShellReading) -> list[Command]:
@@ -118,8 +125,17 @@ def may_start(reading: ShellReading, command: Command, found: Allocation) -> boo
     by words that name a starter, or by a script that is not given, where sbatch asks for more than one."""
     if _is_unknown_text(command) or _names_starter(command):
         return True
+    if found.nodes is None and _is_told_nodes(reading, command):
+        return True
     several = any((number or 1) > 1 for number in (found.nodes, found.tasks, found.per_node))
     return several and bool(script_not_given(reading, command))
+
+
+def _is_told_nodes(reading: ShellReading, command: Command) -> bool:
+    """Whether its words tell how many nodes there are, also by way of a variable."""
+    given = (reading.at(name, command.place) for name in reading.used_by(command))
+    values = (*command.words, *(each.value for each in given if each is not None))
+    return any(_NUMBER_OF_NODES.search(shown(each)) for each in values)
 
 
 def ask_text(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> None:
