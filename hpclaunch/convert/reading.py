@@ -74,7 +74,8 @@ class Command(Struct, frozen=True, dict=True):
     `unnoticed`: that it fails changes nothing (`|| true`, in a condition, not the last of a pipeline without
     pipefail, in the background). `within` is "output" where it stands in $(...). `uses` are the variables
     that its text names. `folder` is where the script has gone to by then, () where it is still in the folder
-    of submission, and `shells` are the subshells around it, each by a number.
+    of submission, and `shells` are the subshells around it, each by a number. `script` is the text of the
+    file that sbatch is given, where the script wrote it, each of its lines where it stands there.
     """
 
     place: Place
@@ -95,6 +96,7 @@ class Command(Struct, frozen=True, dict=True):
     uses: tuple[str, ...] = ()
     folder: Value = ()
     shells: tuple[int, ...] = ()
+    script: Value | None = None
 
     @cached_property
     def program(self) -> str:

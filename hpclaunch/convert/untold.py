@@ -51,6 +51,7 @@ _PLUMBING = Told("without effect", "shell plumbing: ", "it has no effect on what
 _CONDITION = Told("carried", "conditions: ", "what depends on them is told where it stands")
 _CALL = Told("carried", "a call: ", "what the function does is told where its commands stand")
 _FOLLOWED = Told("carried", "", "what that script does is told where its commands stand")
+_WRITES = Told("carried", "", "it writes a line of the script that is submitted, which is the job's")
 _LEFT = Told(
     "left",
     "",
@@ -161,6 +162,8 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return told(statement, part, walk)
     if program in _TESTS:
         return _CONDITION
+    if program in PLUMBING and walk.writes_script(statement.place):
+        return _WRITES
     if program in PLUMBING:
         return _FILE if walk.writes_with_others(statement.place, program) else _by_output(part)
     if program and walk.passes_by(statement):

@@ -7,7 +7,7 @@ from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
 from hpclaunch.readback.shell.statements import Function
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 
 Line = tuple[str, int]
@@ -57,6 +57,18 @@ class Walk:
             own = [each for each in self.commands(place) if each.program == program and each.writes]
             self._written[key] = any(id(each.writes[-1]) in self._groups for each in own)
         return self._written[key]
+
+    def writes_script(self, place: Place) -> bool:
+        """Whether a command on these lines writes a script that sbatch is given, and that is read."""
+        of_sbatch = self._of_sbatch
+        return bool(of_sbatch) and any(
+            shown(output.path) in of_sbatch for each in self.commands(place) for output in each.writes
+        )
+
+    @cached_property
+    def _of_sbatch(self) -> set[str]:
+        its = (each for each in self._reading.of("sbatch") if each.script is not None)
+        return {shown(word) for each in its for word in each.words[1:]}
 
     @cached_property
     def _groups(self) -> set[int]:

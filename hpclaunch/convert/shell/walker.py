@@ -329,7 +329,10 @@ class Walker(Texts):
             self.status = None
             return
         words = child_shell.with_functions(self, words)
+        script = written_files.of_sbatch(self, words)
         self.record(words)
+        if script is not None:
+            self.commands[-1] = structs.replace(self.commands[-1], script=script)
         self.spend(outputs.work(words))
         self.status = outputs.succeeds(words)
         if self.status is False and outputs.GETOPT in known_parts(words[0]):

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hpclaunch.convert.programs import srun
 from hpclaunch.convert.reading import Command, Output
+from hpclaunch.convert.shell.names import python
 from hpclaunch.convert.shell.started import as_inside
 from hpclaunch.readback.shell.commands import BUILTINS
-from hpclaunch.readback.shell.values import Value, join, known, shown
+from hpclaunch.readback.shell.values import Part, Value, join, known, shown
 
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
@@ -39,38 +41,71 @@ def of(shell: "Walker", path: Value, written: str) -> Written | None:
     name = _name(path)
     if not name or "$(" in written or "`" in written:
         return None  # what a command puts out twice need not be the same
+    pieces, is_new = _pieces(shell, name)
+    if not is_new:
+        return None
+    text = join([part for _, piece in pieces for part in piece])
+    return Written(text, _first(*pieces[0]) if len(pieces) == 1 else 0)
+
+
+def submitted(shell: "Walker", path: Value) -> Value | None:
+    """The text of a file that the script wrote for sbatch, with each line where it stands in the script; None
+    where it is not known. What is only added to is taken to be new: a job's script is written whole."""
+    name = _name(path)
+    pieces = _pieces(shell, name)[0] if name else []
+    parts: list[Part] = []
+    lines, is_line = 0, True
+    for command, text in pieces:
+        document = command.stdin is not None and command.place.last > command.place.line
+        before = command.place.line - (not document) - lines
+        if command.place.file != shell.files.name(shell.line) or (is_line and before < 0):
+            return None
+        if is_line:
+            parts.append("\n" * before)
+            lines += before
+        parts += text
+        lines += sum(part.count("\n") for part in text if isinstance(part, str))
+        last = text[-1] if text else "\n"
+        # Nothing comes between a line and what continues it.
+        is_line = isinstance(last, str) and last.endswith("\n") and not last.endswith("\\\n")
+    return join(parts) if pieces else None
+
+
+def of_sbatch(shell: "Walker", words: Sequence[Value]) -> Value | None:
+    """What `submitted` tells of the script that these words give sbatch."""
+    if known(words[0]) != "sbatch":
+        return None
+    _, rest = srun.read(tuple(map(python, words)))
+    return submitted(shell, rest[0]) if rest else None
+
+
+def _pieces(shell: "Walker", name: str) -> tuple[list[tuple[Command, Value]], bool]:
+    """What commands have written into the file, in their order, nothing where that is not known; and whether
+    it is known that there was nothing in it before."""
     earlier = shell.commands[-_MOST:]
     shell.spend(1 + len(earlier) // 100)
     writers = [each for each in earlier if each.writes or each.program == "tee"]
     if not any(_name(each.path) == name for command in writers for each in _writes_of(command)):
-        return None
-    pieces: list[Value] = []
+        return [], False
+    pieces: list[tuple[Command, Value]] = []
     into: Output | None = None  # the file, where it is new
-    first: Command | None = None
     for command in reversed(earlier):
         output = next((each for each in _writes_of(command) if _name(each.path) == name), None)
         if into is not None and output is not into:
             break
         if output is None and command.program == "rm" and _names(command, name):
-            return None if _is_perhaps(shell, command) else Written(_joined(pieces))
+            return ([], False) if _is_perhaps(shell, command) else (pieces[::-1], True)
         if output is None:
             if _may_change(command, name):
-                return None
+                return (pieces[::-1], False) if command.program in _GO else ([], False)
             continue
         text = None if _is_perhaps(shell, command) else _put_out(shell, command, output)
         if text is None:
-            return None
-        pieces.append(text)
+            return [], False
+        pieces.append((command, text))
         if not output.append:
-            into, first = output, command
-    if first is None:
-        return None
-    return Written(_joined(pieces), _first(first, pieces[0]) if len(pieces) == 1 else 0)
-
-
-def _joined(pieces: Sequence[Value]) -> Value:
-    """The text of pieces, the last of which comes first."""
-    return join([part for text in reversed(pieces) for part in text])
+            into = output
+    return pieces[::-1], into is not None
 
 
 def _name(path: Value) -> str:

@@ -36,22 +36,26 @@ def unwrapped(reading: ShellReading, parts: walk.Parts = ()) -> ShellReading:
     ran where it was submitted. The reading itself where no sbatch has a script in it. `parts` are variables
     that Slurm gives one of several jobs."""
     for command in reversed(reading.of("sbatch")):
-        given, writer, wrapped = _given(reading, command)
+        given, place, wrapped = _given(reading, command)
         if given:
-            found = _read(reading, command, given, (writer or command).place, parts, whole=not wrapped)
+            found = _read(reading, command, given, place, parts, whole=not wrapped)
             return found if found is not None else reading
     return reading
 
 
-def _given(reading: ShellReading, command: Command) -> tuple[Value | None, Command | None, bool]:
-    """The script that an sbatch command is given, None for none; what wrote it, where it is a file; and
-    whether it is of --wrap."""
+def _given(reading: ShellReading, command: Command) -> tuple[Value | None, Place, bool]:
+    """The script that an sbatch command is given, None for none; where it stands, on line 0 where each of its
+    lines is where it stands itself; and whether it is of --wrap."""
     layer, rest = srun.read(command.words)
     wrap = layer.option("wrap")
-    writer = written_by(reading, rest[0], command) if rest and wrap is None else None
-    if writer is not None:
-        return writer.stdin, writer, False
-    return (wrap.value, None, True) if wrap is not None else (None if rest else command.stdin, None, False)
+    if wrap is not None:
+        return wrap.value, command.place, True
+    if not rest:
+        return command.stdin, command.place, False
+    if command.script is not None:
+        return command.script, structs.replace(command.place, line=0, last=0), False
+    writer = written_by(reading, rest[0], command)
+    return (None, command.place, False) if writer is None else (writer.stdin, writer.place, False)
 
 
 def say_others(reading: ShellReading, draft: Draft) -> None:
@@ -69,12 +73,15 @@ def say_others(reading: ShellReading, draft: Draft) -> None:
 
 
 def written_by(reading: ShellReading, path: Value, before: Command) -> Command | None:
-    """The last command before another one that writes a here-document to the file of this name."""
+    """The last command before another one that writes a here-document to the file of this name; None where
+    another one adds to it."""
+    name = shown(path).removeprefix("./")
     for command in reversed(reading.commands[: _index(reading, before)]):
-        if command.program == "cat" and len(command.words) == 1 and command.stdin is not None:
-            wrote = [shown(each.path).removeprefix("./") for each in command.writes if not each.append]
-            if shown(path).removeprefix("./") in wrote:
-                return command
+        its = [each for each in command.writes if shown(each.path).removeprefix("./") == name]
+        if any(each.append for each in its):
+            return None
+        if its and command.program == "cat" and len(command.words) == 1 and command.stdin is not None:
+            return command
     return None
 
 
@@ -85,11 +92,11 @@ def _index(reading: ShellReading, command: Command) -> int:
 def _read(
     reading: ShellReading, command: Command, given: Value, place: Place, more: walk.Parts, *, whole: bool
 ) -> ShellReading | None:
-    """`whole`: the text is a script, with lines of its own. `place` is where it stands."""
+    """`whole`: the text is a script, with lines of its own. `place` is where it stands, as of `_given`."""
     text, unknown = with_names(tuple(_of_loop(part, command) for part in given))
     text = _with_lines_of_sbatch(text) if whole else text
     parts = (*unknown.items(), *more)
-    first = max(place.last, place.line) - text.count("\n") if whole else place.line
+    first = max(place.last, place.line) - text.count("\n") if whole and place.line else place.line
     source = Source(place.file, "\n" * (first - 1) + text)
     exported = {name: value for name, each in _exported(command) if (value := known(each)) is not None}
     inner = _with_own_names(_joined(reading, command, source, exported, parts, whole=whole), unknown)

@@ -1,0 +1,91 @@
+"""A script that another one writes line by line and submits: its lines are those of the job."""
+
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_LINES = (
+    "#!/bin/bash",
+    "#SBATCH -N 4 --ntasks-per-node=8",
+    "#SBATCH -t 60",
+    "export A=1",
+    "srun --mpi=pmix ./x",
+)
+_NEW = ("echo '{}' > j.sh", "echo '{}' >> j.sh")
+
+
+def _converted(*lines: str) -> Conversion:
+    text = "#!/bin/bash\n" + "\n".join(lines) + "\n"
+    return convert(classified({"go.sh": text}), Options({}))
+
+
+def _echoed(first: str, more: str, end: str = "") -> str:
+    return "\n".join([first.format(_LINES[0]), *[more.format(each) for each in _LINES[1:]]]) + end
+
+
+def _facts(job: dict[str, Any]) -> list[Any]:
+    return [job.get(key) for key in ("nodes", "ranks_per_node", "time", "mpi", "env", "command")]
+
+
+_WHOLE = ["4", "8", "01:00:00", "pmix", {"A": "1"}, ["./x"]]
+
+
+@pytest.mark.parametrize(
+    "writes",
+    [
+        _echoed(*_NEW),
+        "rm -f j.sh\n" + _echoed(_NEW[1], _NEW[1]),
+        _echoed(_NEW[1], _NEW[1]),
+        "{\n" + _echoed("echo '{}'", "echo '{}'") + "\n} > j.sh",
+        _echoed("printf '%s\\n' '{}' > j.sh", "printf '%s\\n' '{}' >> j.sh"),
+        "cat > j.sh <<EOF\n"
+        + "\n".join(_LINES[:3])
+        + "\nEOF\n\ncat >> j.sh <<EOF\n"
+        + "\n".join(_LINES[3:])
+        + "\nEOF",
+        "cat >> j.sh <<EOF\n" + "\n".join(_LINES) + "\nEOF",
+    ],
+)
+@pytest.mark.parametrize("submits", ["chmod +x j.sh\nsbatch j.sh", "ID=$(sbatch --parsable j.sh)"])
+def test_its_lines_are_read_where_they_stand(writes: str, submits: str) -> None:
+    found = _converted(writes, submits)
+    assert _facts(loaded(found.job)) == _WHOLE
+    lines = ["", "#!/bin/bash", *writes.split("\n")]
+    for key, text in (("nodes", "-N 4"), ("time", "-t 60"), ("command", "./x")):
+        (told,) = [each for each in found.findings if (each.kind, each.key) == ("carried", key)]
+        assert text in lines[told.places[0].line]
+    assert not [each for each in found.findings if "it writes a file" in each.why]
+
+
+def test_what_the_script_around_it_puts_in_is_in_its_lines() -> None:
+    lines = [
+        'echo "#SBATCH -N $n -t 60" >> j_$n.sh',
+        'echo "srun --mpi=none ./x $n \\$SLURM_JOB_ID" >> j_$n.sh',
+    ]
+    found = _converted("for n in 2 4; do", "echo '#!/bin/bash' > j_$n.sh", *lines, "sbatch j_$n.sh", "done")
+    job = loaded(found.job)
+    assert (job["nodes"], job["time"], job["command"]) == (ASK, "01:00:00", ASK)
+    one = loaded(_converted("n=2", "echo '#!/bin/bash' > j_$n.sh", *lines, "sbatch j_$n.sh").job)
+    assert (one["nodes"], one["command"]) == ("2", "exec ./x 2 $SLURM_JOB_ID")
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["if ./big; then echo '#SBATCH --exclusive' >> j.sh; fi", "./edit j.sh", "cat rest.txt >> j.sh"],
+)
+def test_what_is_written_for_uncertain_is_asked_for(more: str) -> None:
+    job = loaded(_converted(_echoed(*_NEW), more, "sbatch j.sh").job)
+    assert _facts(job) == [ASK, ASK, ASK, ASK, None, ASK]
+
+
+def test_a_here_document_to_which_more_is_added_is_not_all_of_it() -> None:
+    head, body = "\n".join(_LINES[:3]), "\n".join(_LINES[3:])
+    more = "./big && echo '#SBATCH --exclusive' >> j.sh"
+    writes = f"cat > j.sh <<EOF\n{head}\nEOF\n{more}\ncat >> j.sh <<EOF\n{body}\nEOF"
+    assert _facts(loaded(_converted(writes, "sbatch j.sh").job)) == [ASK, ASK, ASK, ASK, None, ASK]
