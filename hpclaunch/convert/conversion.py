@@ -24,6 +24,7 @@ from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.mapping import other_schedulers
+from hpclaunch.convert.mapping.container import in_texts
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm import allocation, ended
@@ -227,7 +228,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     found += _unused(inputs, options, found)
     title = dict(_FAMILIES).get(name, _UNKNOWN)
     by = (known_by,) if known_by else ()
-    launch = launch_facts.facts(draft, secrets, sourced.lost(reading, draft))
+    launch = launch_facts.facts(draft, secrets, sourced.lost(reading, draft), in_texts.named(reading))
     hints = dict(draft.hints)
     conversion = Conversion(title, job, draft.refused, tuple(found), hints, known_by=by, launch=launch)
     why_not = _not_compared(name, conversion, options)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from hpclaunch.convert.draft import Draft, Fact, sayable, shown
 from hpclaunch.convert.jobcheck import SHORT
 from hpclaunch.convert.secrets import Secrets
-from hpclaunch.values.conversion import Finding, LaunchFact, State
+from hpclaunch.values.conversion import Finding, LaunchFact, Place, State
 
 _MOST = 3  # mounts or names
 _WIDE = 100  # characters
@@ -52,9 +52,11 @@ _ROWS = (
 )
 
 
-def facts(draft: Draft, secrets: Secrets, lost: Sequence[str] = ()) -> tuple[LaunchFact, ...]:
+def facts(
+    draft: Draft, secrets: Secrets, lost: Sequence[str] = (), starts: Place | None = None
+) -> tuple[LaunchFact, ...]:
     """A row for each fact, in one order, without the values of secrets. `lost` is what sets variables of the
-    ranks that nobody knows."""
+    ranks that nobody knows, and `starts` the first line that starts a container."""
     by_key: dict[str, list[Fact]] = {}
     for fact in draft.facts.values():
         by_key.setdefault(_key(fact), []).append(fact)
@@ -69,7 +71,7 @@ def facts(draft: Draft, secrets: Secrets, lost: Sequence[str] = ()) -> tuple[Lau
         for what in ("mounts", "variables")
     }
     doubts = {_ENVIRONMENT: [*_listed(lost, "sets"), *held["variables"]], "mounts": held["mounts"]}
-    rows = [_of_scripts(each, draft.findings, secrets) for each in rows]
+    rows = [_of_scripts(each, draft.findings, starts, secrets) for each in rows]
     return tuple(_in_doubt(each, doubts.get(each.name, ()), secrets) for each in rows)
 
 
@@ -81,10 +83,19 @@ def _by_another(fact: LaunchFact, script: str, secrets: Secrets) -> LaunchFact:
     return replace(fact, state="not determined", told=told)
 
 
-def _of_scripts(fact: LaunchFact, findings: Sequence[Finding], secrets: Secrets) -> LaunchFact:
-    """The image that no line tells, where a script that the ranks execute is not given: it may start one."""
+def _of_scripts(
+    fact: LaunchFact, findings: Sequence[Finding], starts: Place | None, secrets: Secrets
+) -> LaunchFact:
+    """The image that no line tells, where a line starts a container all the same, or a script that the ranks
+    execute is not given, which may."""
     if (fact.name, fact.state) != ("image", "default"):
         return fact
+    if starts is not None:
+        return replace(
+            fact,
+            told="none that is told of the ranks; a line has the words that start a container",
+            places=(starts,),
+        )
     found = (_SCRIPT.match(each.what) for each in findings if "the file is not given" in each.why)
     names = dict.fromkeys(each[1] for each in found if each)
     told = f"none, unless {' or '.join(names)}, which is not given, starts a container"

@@ -170,3 +170,15 @@ def test_a_script_that_is_not_given_may_start_a_container() -> None:
         classified({"run.sub": f"{head}srun ./each.sh\n", "each.sh": "#!/bin/sh\n./t\n"}), Options({})
     )
     assert _facts(given)["image"].told == "none: the ranks run on the host"
+
+
+def test_a_line_that_starts_a_container_when_nobody_knows_is_named() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 --gpus-per-node=2 -t 9\n"
+    handed = "each() {\n  apptainer exec --nv t.sif ./t $1\n}\nexport -f each\nparallel each {} ::: 1 2\n"
+    image = _facts(_of(f"{head}{handed}"))["image"]
+    assert (image.told, str(image.places[0])) == (
+        "none that is told of the ranks; a line has the words that start a container",
+        "run.sub:4",
+    )
+    for line in ("# apptainer exec t.sif ./t", "echo docker run lab/t:1", "apptainer build t.sif t.def"):
+        assert _facts(_of(f"{head}{line}\nsrun ./t\n"))["image"].told == "none: the ranks run on the host"

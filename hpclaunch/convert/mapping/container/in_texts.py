@@ -16,6 +16,7 @@ from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import program_of, shown
+from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
 _PROGRAMS = (*other_runtimes.PROGRAMS, "docker run", "docker exec", "enroot start")
@@ -24,6 +25,13 @@ _OF_FILE = (
 )
 # An image as a word, or as the value of an option.
 _FILE = re.compile(r"^(?:--?[\w-]+=)?[^\s=,:]+\.(?:sif|simg|sqsh|sqfs)$")
+# A line that starts a container, wherever it stands: in a function that is handed over, or in a text.
+_STARTS_ONE = (
+    r"(?:singularity|apptainer)(?: +-\S+)* +(?:exec|run)|(?:docker|podman|podman-hpc) +run|enroot +start"
+    r"|shifter +--image|sarus +run|ch-run"
+)
+_NAMES_ONE = re.compile(rf"^[^#\n]*?(?<![\w./-])(?:\S*/)?(?:{_STARTS_ONE})(?=\s|$)")
+_IS_SAID = re.compile(r"\b(?:echo|printf|alias)\b[^;|&]*$")
 _SAY = that("says")
 _WITH_FILES = that("says", "looks", "copies", "files", "archives", "fetches", "builds")
 _MOST = 200  # words of a command that are looked at
@@ -84,3 +92,13 @@ def _commands(source: Source) -> Sequence[Command]:
         return walk.read((source,), {}, source.name).commands
     except (ScriptError, InputError):
         return ()
+
+
+def named(reading: ShellReading) -> Place | None:
+    """The first line of the launcher that starts a container, whenever it may be run; None for none."""
+    for source in reading.sources:
+        for number, line in enumerate(source.text.splitlines(), 1):
+            found = _NAMES_ONE.search(line)
+            if found and not _IS_SAID.search(found[0]):
+                return Place(source.name, number)
+    return None
