@@ -21,6 +21,8 @@ _PERHAPS = re.compile(
     r"(?<![\w$}])\{[A-Za-z_]\w*\}|^\[[A-Z]+(?:_[A-Z]+)+\]$"
     r"|(?:(?<=[/=:,])|^)(?:[xX]{3,}|\.\.\.|…|__[A-Z][A-Z0-9_]*__)(?=$|[/:,])"
 )
+# A formatted text of Python, whose braces its program fills in: f"saved to {folder}".
+_FORMATTED = re.compile(r"(?<!\w)(?:[fF][rR]?|[rR][fF])(?P<quote>\\?[\"'])(?:(?!(?P=quote))[^\n])*(?P=quote)")
 # One of them is in whatever either finds: most texts of a large script have none.
 _MARKS: tuple[str, ...] = ("<", "@", "%", "{", "[", "__", "...", "…", "xxx", "your", "path", "placeholder")
 _MARKS += ("_me", "-me", "this", "be", "_in", "with", "by", "here")
@@ -33,7 +35,7 @@ def to_fill_in(text: str, perhaps: bool = True) -> str:
     small = text.lower()
     if not any(mark in small for mark in _MARKS):
         return ""
-    found = _SURE.search(text) or (_PERHAPS.search(text) if perhaps else None)
+    found = _SURE.search(text) or (_PERHAPS.search(_FORMATTED.sub("", text)) if perhaps else None)
     return found[0] if found else ""
 
 

@@ -60,7 +60,9 @@ def test_a_fact_that_is_to_be_filled_in_is_asked_for(lines: str, key: str) -> No
     assert key in _asked(found)
 
 
-@pytest.mark.parametrize("word", ["{script}", "--log=run.{rank}.txt", "[DATA_DIR]", "/scratch/XXX/a", "..."])
+@pytest.mark.parametrize(
+    "word", ["{script}", "--log=run.{rank}.txt", 'off"{a}"', "[DATA_DIR]", "/scratch/XXX/a", "..."]
+)
 def test_a_word_that_a_program_may_know_is_carried_and_said(word: str) -> None:
     job, found = _of(f"{_JOB}srun --mpi=pmix ./app '{word}'\n")
     assert job["command"] == ["./app", word]
@@ -71,6 +73,7 @@ def test_a_word_that_a_program_may_know_is_carried_and_said(word: str) -> None:
     "word",
     [
         *("<|endoftext|>", "<s>", "a@b.org", "100%", "%j_%A%a", "youreka", "/data/pathto/x", "./here/...dat"),
+        *('print(f"at {folder}")', r"rf\"{a} and {b}\""),
         *("user@HOST", "xx", "exxxtra", "a.{1..3}x", "the_member", "[0]", "[A]", "1<2"),
     ],
 )
