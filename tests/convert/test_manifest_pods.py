@@ -118,6 +118,27 @@ def test_an_mpirun_over_other_hosts_than_its_pod_tells_no_nodes(host: str, nodes
     assert any(each.what == "the pods of the ranks" for each in found.findings) == (nodes == "asked")
 
 
+@pytest.mark.parametrize(
+    ("options", "nodes", "ranks"),
+    [
+        ("--host, 'w-0:4,w-1:4'", 2, 4),
+        ("--host, 'w-0,w-1'", 2, "asked"),  # how many slots these have nobody tells
+        ("-np, '4', -H, 'w-0:2,w-1:2'", 2, 2),
+        ("-np, '16', --host, 'w-0,w-1'", 2, 8),
+    ],
+)
+def test_the_hosts_of_an_mpirun_are_pods_of_the_workers(options: str, nodes: object, ranks: object) -> None:
+    found = _mpijob(f"[mpirun, {options}, ./x]", workers=2)
+    assert (_value(found, "nodes"), _value(found, "ranks_per_node")) == (nodes, ranks)
+
+
+@pytest.mark.parametrize("duration", ["2h", "-k 10 3600"])
+def test_what_stands_around_a_launcher_is_said_with_its_words(duration: str) -> None:
+    words = ", ".join(f'"{each}"' for each in ["timeout", *duration.split(), "mpirun", "-np", "16", "./x"])
+    found = _mpijob(f"[{words}]", workers=2)
+    assert f"timeout {duration}" in {each.what for each in found.findings if each.kind == "left"}
+
+
 def test_torchrun_of_a_pytorchjob_without_gpus_has_no_default() -> None:
     template = f"{{spec: {_container('[torchrun, t.py]', '{}').replace('name: c', 'name: pytorch')}}}"
     head = (

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, shown
-from hpclaunch.convert.manifests import launchers, loops, shelltext, size, steps
+from hpclaunch.convert.manifests import launchers, loops, mpi_size, shelltext, steps
 from hpclaunch.convert.manifests.launch import Launch, line_in, words_of
 from hpclaunch.convert.manifests.loops import Looped
 from hpclaunch.convert.manifests.shelltext import ShellText, Unit
@@ -342,5 +342,5 @@ def _start(workload: Workload, launch: Launch, unit: Unit, place: Place) -> othe
     layer = next((each for each in layers(unit.words) if each.program in MPI), None)
     if layer is None:
         return None
-    nodes, per_node, total = size.of_mpirun(workload, launch, layer)
+    nodes, per_node, total = mpi_size.of_mpirun(workload, launch, layer)
     return other_runs.Start(unit.text.strip(), line_in(place, unit.line), nodes, per_node, total)

@@ -31,7 +31,7 @@ from hpclaunch.convert.manifests import (
     world,
 )
 from hpclaunch.convert.manifests import templates as template_values
-from hpclaunch.convert.manifests.launch import Launch, line_in, read
+from hpclaunch.convert.manifests.launch import Launch, line_in, lines_of, read
 from hpclaunch.convert.manifests.placeholders import Template
 from hpclaunch.convert.manifests.repair import Object
 from hpclaunch.convert.manifests.workload import Pod, Workload
@@ -234,7 +234,7 @@ def _folder(workload: Workload, launch: Launch, draft: Draft) -> None:
         return
     if option is not None and option.value:
         text = known(option.value) or ""
-        places, what = [*places, *size.lines_of(launch, option.written)], option.written
+        places, what = [*places, *lines_of(launch, option.written)], option.written
     if text:
         draft.put(("workdir",), text, places, what)
 

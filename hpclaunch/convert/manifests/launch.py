@@ -20,7 +20,7 @@ from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.torch import passes_local_rank
 from hpclaunch.readback.kubelet import expand
-from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
+from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 
 _OPEN, _CLOSE = "\ue000", "\ue001"  # around a name whose value the manifest does not tell
@@ -30,6 +30,7 @@ ANY = "*"  # among variables: there are others, of which nobody tells even the n
 _DEFAULT = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?P<empty>:?)-(?P<value>[\w./,=-]*)\}")
 _PYTHON = re.compile(r"(?:^|[\s/;&'\"])python[\d.]*\s")
 _SCRIPT = re.compile(r"\.sh\b|(?:^|[;&]\s*)\./\w+(?!\.py)\b")
+_MOST_IN_OPTION = 4  # words of one option
 _MOST_WORDS = 3000  # that are looked at for a launcher
 
 
@@ -311,3 +312,18 @@ def _expanded(text: str, variables: Mapping[str, str | None]) -> Value:
         else:
             found.append(piece)
     return join(found)
+
+
+def lines_of(launch: Launch, written: str) -> tuple[Place, ...]:
+    """The lines of the words of an option as it is written, those of the whole command where it is not in
+    it like that."""
+    texts = [shown(word.value) for word in launch.words]
+    for start in range(len(texts)):
+        joined = ""
+        for end in range(start, min(start + _MOST_IN_OPTION, len(texts))):
+            joined = f"{joined} {texts[end]}" if joined else texts[end]
+            if joined == written:
+                return merged([word.place for word in launch.words[start : end + 1]])
+            if not written.startswith(joined):
+                break
+    return launch.places

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests import environment
 from hpclaunch.convert.manifests.environment import Variable
-from hpclaunch.convert.manifests.launch import Launch, line_in
-from hpclaunch.convert.manifests.size import lines_of
+from hpclaunch.convert.manifests.launch import Launch, line_in, lines_of
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.environment.owners import owner
@@ -380,11 +379,11 @@ def _between(launch: Launch, draft: Draft) -> None:
                 if equals:
                     environment.put({name: Variable(name, value, places[0], more=places[1:])}, draft)
             continue
-        options = " ".join(option.written for option in layer.options)
+        parts = [layer.program, *(option.written for option in layer.options), *map(shown, layer.words)]
         draft.say(
             "left",
             launch.places,
-            f"{layer.program} {options}".strip(),
+            " ".join(parts),
             why="hpclaunch binds each rank to the cores and memory beside its GPU"
             if layer.program in BINDERS
             else "it stood around the program, and the command has it no more",

@@ -1,26 +1,21 @@
 """How many nodes, GPUs and ranks: pods, their limits, slots, and what mpirun or torchrun are told."""
 
 import re
-from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.manifests import scheduling
+from hpclaunch.convert.manifests import mpi_size, scheduling
 from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.fields import Field
-from hpclaunch.convert.manifests.launch import Launch
-from hpclaunch.convert.manifests.lines import merged
+from hpclaunch.convert.manifests.launch import Launch, lines_of
 from hpclaunch.convert.manifests.workload import Count, Workload
-from hpclaunch.convert.mapping.ranks.mpi import Told, nodes_of, told_by
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer
 from hpclaunch.convert.programs.torch import starts_per_node
-from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.shell.values import known
 from hpclaunch.spec.tree import MappingNode
-from hpclaunch.values.conversion import Place
 
 _USUAL = "nvidia.com/gpu"
 _FIRST = "alpha.kubernetes.io/nvidia-gpu"  # before device plugins; Kubernetes 1.11 took it away
-_MOST_WORDS = 4  # of one option
 _OF_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _MOST_FIELDS = 500
 
@@ -190,7 +185,7 @@ def _ranks(workload: Workload, launch: Launch, gpus: Count, draft: Draft) -> tup
     if torch is not None:
         return _by_torch(workload, launch, torch, gpus, draft)
     if mpi is not None:
-        return _by_mpi(workload, launch, mpi, draft)
+        return mpi_size.by_mpi(workload, launch, mpi, draft)
     if workload.is_apart and launch.hides_mpirun:
         return workload.nodes, Count(None, launch.places, "an mpirun in the words of another program")
     if workload.is_apart:
@@ -222,14 +217,14 @@ def _by_torch(
 ) -> tuple[Count, Count]:
     nodes = workload.nodes
     option = layer.option("nnodes")
-    told = _number(option)
+    told = mpi_size.number(option)
     if option is not None and told and nodes.value == 1 and told > 1 and not workload.torch:
         nodes = Count(
             told, lines_of(launch, option.written), f"{option.written}: this is the pod of one of them"
         )
     elif told and nodes.value and told < nodes.value and option is not None and _takes_the_first(layer):
         places = lines_of(launch, option.written)
-        _say_idle(told, nodes.value, places, f"{option.written} on {nodes.value} pods", draft)
+        mpi_size.say_idle(told, nodes.value, places, f"{option.written} on {nodes.value} pods", draft)
         nodes = Count(told, (*nodes.places, *places), option.written)
     elif told and nodes.value and told != nodes.value and option is not None:
         why = f"the object has {nodes.value} pods: these count"
@@ -256,7 +251,7 @@ def _by_torch(
         return nodes, Count(
             gpus.value or None, (*places, *gpus.places), f"{option.written}: one for each GPU"
         )
-    number = _number(option)
+    number = mpi_size.number(option)
     if option.name == "num_processes" and number and nodes.value:
         number = number // nodes.value if number % nodes.value == 0 else None
     return nodes, Count(number, places, option.written)
@@ -266,100 +261,6 @@ def _takes_the_first(layer: Layer) -> bool:
     """Whether it starts ranks on other nodes itself, and for fewer takes the first of its hostfile
     (deepspeed/launcher/runner.py, --num_nodes)."""
     return layer.program == "deepspeed"
-
-
-def of_mpirun(workload: Workload, launch: Launch, layer: Layer) -> tuple[int | None, int | None, int | None]:
-    """The nodes of an mpirun, its ranks on each, and those of all: None where it is not told."""
-    told = told_by(layer, _number)
-    nodes, per_node = _by_mpi(workload, launch, layer, Draft())
-    return nodes.value, per_node.value, told.total if told is not None else None
-
-
-def _by_mpi(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> tuple[Count, Count]:
-    nodes, slots = workload.nodes, workload.slots
-    if layer.option("app") is not None:
-        return nodes, Count(None, launch.places, f"{layer.program} with several programs")
-    hosts = layer.option("hostfile") or layer.option("host")
-    if hosts is not None and not workload.kind.startswith("MPIJob") and nodes_of(layer) != 1:
-        places = lines_of(launch, hosts.written)
-        of_its_own = Count(None, places, f"{hosts.written}, a list of hosts of its own,")
-        why = "the ranks run in the pods of these hosts, and what stands here is of the one that starts them"
-        todo = "see that image, gpus_per_node, mounts and env are those of the ranks' own pods"
-        draft.say("question", places, "the pods of the ranks", why=why, todo=todo)
-        return of_its_own, Count(None, places, of_its_own.what)
-    told = told_by(layer, _number)
-    if told is None:
-        if slots is None and not workload.is_apart:
-            return nodes, Count(None, launch.places, f"{layer.program} without -np")
-        return nodes, slots or Count(1, (workload.root.at,), "an MPIJob without slotsPerWorker has one")
-    option = told.option
-    places = lines_of(launch, option.written)
-    if not told.is_total:
-        return _with_all(layer, told, nodes, Count(told.per_node, places, option.written), draft)
-    if told.total is None or not nodes.value:
-        return nodes, Count(None, places, option.written)
-    return _over_nodes(told, nodes, slots, places, draft)
-
-
-def _with_all(layer: Layer, told: Told, nodes: Count, per_node: Count, draft: Draft) -> tuple[Count, Count]:
-    """-np beside the ranks on a node: so many nodes have them, and the other pods none."""
-    both = layer.option("np")
-    total = _number(both)
-    if both is None or not total or not nodes.value or not told.per_node:
-        return nodes, per_node
-    if total == nodes.value * told.per_node:
-        return nodes, per_node
-    written = f"{both.written} {told.option.written} on {nodes.value} pods"
-    used = total // told.per_node
-    if total % told.per_node or used > nodes.value:
-        return nodes, Count(None, per_node.places, f"{written}: not the same number on each,")
-    _say_idle(used, nodes.value, per_node.places, written, draft)
-    return Count(used, (*nodes.places, *per_node.places), written), per_node
-
-
-def _say_idle(used: int, pods: int, places: Sequence[Place], written: str, draft: Draft) -> None:
-    why = f"the slots of a pod are filled before those of the next: ranks were on {used} of {pods} pods"
-    idle = "the GPUs of the others" if draft.number("gpus_per_node") else "the others"
-    draft.say("defect", places, written, why=f"{why}, and {idle} stood idle")
-
-
-def _over_nodes(
-    told: Told, nodes: Count, slots: Count | None, places: Sequence[Place], draft: Draft
-) -> tuple[Count, Count]:
-    """-np over the pods: mpirun fills the slots of one before it goes to the next."""
-    assert nodes.value
-    assert told.total is not None
-    total, cyclic = told.total, told.policy == "node"
-    both = (*places, *(slots.places if slots is not None else ()))
-    per_pod = slots.value if slots is not None else None
-    written = f"{told.option.written} on {nodes.value} pods"
-    if total % nodes.value == 0 and (cyclic or per_pod is None or total >= nodes.value * per_pod):
-        return nodes, Count(total // nodes.value, both, written)
-    if per_pod and total < nodes.value * per_pod and (total % per_pod == 0 or total < per_pod):
-        used = max(1, total // per_pod)
-        _say_idle(used, nodes.value, both, written, draft)
-        return Count(used, (*nodes.places, *both), written), Count(min(total, per_pod), both, written)
-    return nodes, Count(None, both, f"{written}: not the same number on each,")
-
-
-def _number(option: Option | None) -> int | None:
-    text = known(option.value or ()) if option is not None else None
-    return int(text) if text and text.isascii() and text.isdigit() and 0 < int(text[:9]) < 10**6 else None
-
-
-def lines_of(launch: Launch, written: str) -> tuple[Place, ...]:
-    """The lines of the words of an option as it is written, those of the whole command where it is not in
-    it like that."""
-    texts = [shown(word.value) for word in launch.words]
-    for start in range(len(texts)):
-        joined = ""
-        for end in range(start, min(start + _MOST_WORDS, len(texts))):
-            joined = f"{joined} {texts[end]}" if joined else texts[end]
-            if joined == written:
-                return merged([word.place for word in launch.words[start : end + 1]])
-            if not written.startswith(joined):
-                break
-    return launch.places
 
 
 def _sharing(workload: Workload, nodes: Count, gpus: Count, draft: Draft, options: Options) -> None:
