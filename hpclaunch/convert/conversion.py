@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from os.path import basename
 from types import ModuleType
 
 from msgspec import structs
@@ -77,6 +78,10 @@ _UNUSED: Mapping[Role, tuple[str, str]] = {
     "points": ("the points of a sweep", "give them beside the script that hpclaunch rendered"),
     "unclear": ("a file of an unknown kind", "it is no shell script, configuration or manifest"),
 }
+_NOT_STARTED = (
+    "no line of the other files starts it, and what it says of ranks, variables and binding is in no job "
+    "file: where it is what the job is for convert it alone, or write it as `command`"
+)
 
 
 def convert(inputs: Sequence[Input], options: Options) -> Conversion:
@@ -304,13 +309,21 @@ def _of_operator(name: str, inputs: Sequence[Input]) -> Finding:
     return Finding("without effect", (by_option,), name, why="nothing in the files uses it")
 
 
+def _is_named(file: Input, inputs: Sequence[Input]) -> bool:
+    """Whether another file names it."""
+    named = re.compile(rf"(?<![\w.-]){re.escape(basename(file.name))}(?![\w.-])")
+    return any(named.search(each.text) for each in inputs if each is not file)
+
+
 def _unused(inputs: Sequence[Input], options: Options, findings: Sequence[Finding]) -> list[Finding]:
     """Files and options of the command line that no finding names."""
-    named = {place.file for each in findings for place in each.places}
+    named = {place.file for each in findings for place in each.places if each.kind != "defect"}
     found = []
     for each in inputs:
         if each.name not in named and each.role in _UNUSED:
             what, todo = _UNUSED[each.role]
+            if each.role == "rank script" and not _is_named(each, inputs):
+                todo = _NOT_STARTED
             found.append(Finding("unread", (Place(each.name),), what, todo=todo))
     for name in options.environment:
         if f"--env {name}" not in named:

@@ -169,6 +169,7 @@ _SHELL_LINE = re.compile(
 _SHELL_NAMES = (".sh", ".bash", ".ksh", ".sub", ".slurm", ".sbatch", ".pbs", ".lsf", ".sge", ".job", ".env")
 _A_SCRIPT = r"(?<=[\w./])\.(?:sh|bash|sub|sbatch|slurm|job)(?![\w.-])"
 _SUBMITS = re.compile(rf"^[^#\n]*\b{any_of(SUBMITTERS)}\b", re.MULTILINE)
+_BY_MPI = re.compile(rf"^[^#\n]*\b{any_of(BY_MPI)}\s", re.MULTILINE)
 _MOST_BEFORE = 2000  # characters of options
 _LAUNCHES = re.compile(
     r"^#(?:SBATCH|PBS|BSUB|\$)\s|^[^#\n]*\b"
@@ -285,4 +286,15 @@ def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
         return False
     if any(started.search(other) and _LAUNCHES.search(other) for other in others):
         return True
+    if not _BY_MPI.search(text) and any(_is_of_mpirun(base, other) for other in others):
+        return True
     return bool(_RANK_WORK.search(text)) and any(_LAUNCHES.search(other) for other in others)
+
+
+def _is_of_mpirun(base: str, text: str) -> bool:
+    """Whether the file stands behind mpirun in a line, or behind a variable that may have it: $MPI bash FILE."""
+    if not _BY_MPI.search(text):
+        return False
+    first = rf"^[^#\n]*(?:\b{any_of(BY_MPI)}\b|\$\{{?\w+\}}?(?=[ \t]))"
+    behind = rf"{first}[^\n;|&]*(?<![\w.-]){base}(?![\w.-])"
+    return re.search(behind, text.replace("\\\n", " "), re.MULTILINE) is not None

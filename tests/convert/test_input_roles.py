@@ -60,3 +60,26 @@ def test_a_submitted_script_without_lines_for_slurm_is_read() -> None:
     found = convert(classified({"go.sh": go, "job.sh": "#!/bin/bash\nmpirun -np $GPUS ./t\n"}), Options({}))
     job = loaded(found.job)
     assert (job["nodes"], job["ranks_per_node"], job["mpi"], job["command"]) == ("2", "2", "pmix", ["./t"])
+
+
+@pytest.mark.parametrize(
+    ("go", "role"),
+    [
+        ("mpirun -np 4 bash one.sh", "rank script"),
+        ('MPI="mpirun -npernode 4"\n$MPI bash one.sh', "rank script"),
+        ("mpirun -np 4 \\\n  -x A=1 \\\n  ./one.sh", "rank script"),
+        ("bash one.sh\nmpirun -np 4 ./t", "shell"),
+        ("source one.sh\nmpirun -np 4 ./t", "shell"),
+    ],
+)
+def test_a_script_that_mpirun_starts_runs_beside_the_ranks(go: str, role: str) -> None:
+    one = "#!/bin/bash\nexport A=1\nCMD=./t\n$CMD x\n"
+    assert [each.role for each in classified({"go.sh": f"#!/bin/bash\n{go}\n", "one.sh": one})][1] == role
+
+
+def test_a_file_that_no_other_starts_is_said_to_be_in_no_job() -> None:
+    docker = "#!/bin/bash\ndocker run --gpus all -it reg.io/a/b:c /bin/bash\n"
+    train = "#!/bin/bash\nmpirun -np 16 python t.py |& tee log\n"
+    found = convert(classified({"docker.sh": docker, "train.sh": train}), Options({}))
+    (its,) = [each for each in found.findings if each.kind == "unread" and each.places[0].file == "train.sh"]
+    assert "no line of the other files starts it" in its.todo
