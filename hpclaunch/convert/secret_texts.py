@@ -27,9 +27,10 @@ _SET = re.compile(
 # A value that is in the next line, as a shell and as YAML go on.
 _NEXT_LINE = re.compile(r"(?:\\|[|>][+-]?)\n[ \t]*(?![ \t-])")
 _BEHIND = re.compile(VALUE)
-# What a test of something came to, in words: echo "PASS: losses are equal".
+# What a test came to, in words: echo "PASS: losses are equal"; or behind a mark: echo ">>> PASS: x".
 _RESULT = re.compile(
-    r"\b(?:echo|printf|print|log|info)[ \t(]+(?:-\w+[ \t]+)?[\"']?[ \t]*PASS:[ \t]+\S+[ \t]+\w"
+    r"\b(?:echo|printf|print|log|info)[ \t(]+(?:-\w+[ \t]+)?[\"']?[ \t]*"
+    r"(?:PASS:[ \t]+\S+[ \t]+\w|(?:>{2,}|={2,}|-{2,}|\*{2,}|#{2,})[ \t]*PASS:)"
 )
 # An argument of a call that a program has under the same name: download(token=token).
 _OWN_NAME = re.compile(r"(?P<name>[a-z_]+)=(?P=name)(?=[ \t]*[,)])")

@@ -208,6 +208,7 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "TOKEN: =\npassword: ''\n[ $TOKEN == x ]",
         "train --use-class-token \\\n  --use-te\nserve --auth \\\n  --fast",
         'echo "PASS: EP8/EP6 smoke" && printf "  PASS: loss=%s is well" 3',
+        'echo ">>> PASS: team/model-7b" && printf "== PASS: all" && echo "--- PASS: $NAME"',
         'HF_TOKEN="hf_your_token_here" WANDB_API_KEY=your_wandb_key_here TOKEN=hf_xxxxxxxx',
         "ssh_pub_key=`cat key.pub`",
         "KEYS=(first12345) TOKENS=(second12345) openssl req -key server12.key -keyout x12345",
