@@ -27,6 +27,7 @@ ENDINGS: tuple[tuple[str, int | None], ...] = (
     ("srun a\nexit 0\n", 2),
     ("srun a\nexport | W=5\n", 2),
     ("srun a\ncp x y\n", 2),
+    ("srun a\n\n<<NOTES\n - cite\nNOTES\n", 3),
     ("main() {\n  srun a\n  echo done\n}\nmain\n", 3),
     ("# no set -e here\nsrun a\necho done\n", 3),
     ("srun a\necho done # set -e\n", 2),

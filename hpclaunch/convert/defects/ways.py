@@ -77,6 +77,8 @@ class Script:
             apart = self._apart((structs.replace(statement, background=False),), way, excused=True)
             waits = way.waits or any(each.failed and not way.failed for each in apart)
             return [structs.replace(way, status=0, waits=waits, last=statement)]
+        if statement.cmd is None:  # redirections alone, as those of a here-document of notes
+            return [structs.replace(way, status=0, last=statement)]
         self._depth += 1
         after = self._command(statement.cmd, way, excused or statement.negated)
         self._depth -= 1
