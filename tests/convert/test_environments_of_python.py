@@ -39,3 +39,11 @@ def test_the_program_in_an_environment_is_the_command_with_what_makes_that(
 def test_what_only_changes_an_environment_is_no_run() -> None:
     script = f"{_HEAD}srun -N 2 -n 2 conda install -y x\nsrun --mpi=none ./t\n"
     assert loaded(convert(classified({"run.sub": script}), Options({})).job)["command"] == ["./t"]
+
+
+@pytest.mark.parametrize("by", ["uv run", "poetry run", "conda run -n e", "timeout 60 uv run"])
+def test_a_run_in_one_that_is_waited_for_is_the_run(by: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -t 60 --gpus-per-node=4\n"
+    lines = f"{by} server --port 80 &\n{by} torchrun --nproc_per_node=4 t.py &\nwait\n"
+    job = loaded(convert(classified({"run.sub": head + lines}), Options({})).job)
+    assert (job["ranks_per_node"], job["rendezvous"]) == ("4", "torch")

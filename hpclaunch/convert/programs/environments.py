@@ -32,6 +32,7 @@ _TABLES: dict[str, Table] = {
     "poetry": table(()),
     "pipenv": table(()),
 }
+ENVIRONMENTS = tuple(_TABLES)
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:

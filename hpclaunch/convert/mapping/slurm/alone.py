@@ -13,6 +13,7 @@ from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
 from hpclaunch.convert.programs import singularity
 from hpclaunch.convert.programs.beside import PREPARES, that
+from hpclaunch.convert.programs.environments import ENVIRONMENTS
 from hpclaunch.convert.programs.layers import MPI, OVER_HOSTS, PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import BY_MPI, CONTAINERS, REMOTE, SHELLS, STEPS, any_of
 from hpclaunch.convert.programs.plain import IN_FRONT
@@ -35,6 +36,7 @@ _NO_RUN = _HELPS | that("builds").union(
     ("yes", "sacctmgr", "sattach", "ping", "clear", "mktemp", "modprobe", "mount", "umount"),
     ("tmux", "screen", "mail"),
 )
+_AROUND = (*IN_FRONT, *ENVIRONMENTS)
 _OF_DEVICES = re.compile(r"nvidia-\S+|rocm-\S+|ibstat\w*|ibv_\w+")
 _OF_HOSTS = ("hostfile", "host", "include", "nnodes", "node_rank")
 
@@ -246,7 +248,7 @@ def _may_be_run(command: Command) -> bool:
     if command.within or command.signals or command.pipeline[0] > 0 or not command.words:
         return False
     its = layers(command.words)
-    first = next((layer for layer in its if layer.program not in IN_FRONT), its[-1])
+    first = next((layer for layer in its if layer.program not in _AROUND), its[-1])
     if first is not its[0] and first.program in PER_GPU:
         return True
     program = known((first.words if first is its[-1] and first.words else command.words)[0]) or ""
