@@ -49,3 +49,10 @@ def test_a_secret_of_the_ranks_text_is_not_to_be_inherited() -> None:
     lines = "srun --mpi=none --container-image=a/b:1 bash -c './t $WANDB_API_KEY $OTHER'"
     advice = {each.todo.partition("it to ")[2] for each in _of(f"{_HEAD}{lines}\n").findings}
     assert {"`secrets`: [WANDB_API_KEY]", "`inherit`: [OTHER]"} <= advice
+
+
+def test_the_exit_at_the_end_of_a_written_script_is_before_nothing() -> None:
+    inner = "#!/bin/sh\n#SBATCH -N 2 -n 4 -t 60\nrm -f done\nlook-at x\ncount y\nexit\n"
+    found = _of(f"#!/bin/bash\ncat > j.sh <<E\n{inner}E\nsbatch j.sh\n")
+    (asked,) = (each for each in found.findings if each.key == "command")
+    assert asked.why == "what each rank executes: nothing starts any"

@@ -13,7 +13,9 @@ def before_the_run(reading: ShellReading) -> Command | None:
     last = reading.commands[-1] if reading.commands else None
     if last is None or last.program != "exit" or last.within or last.place.file != reading.script:
         return None
-    behind = (each for each in reading.statements if each.place.file == last.place.file)
+    # Of a script that stands in this one no more is behind it than that script has.
+    own = reading.of_submitted or reading.statements
+    behind = (each for each in own if each.place.file == last.place.file)
     starts = any(each.place.line > last.place.line and _STARTS.search(each.written) for each in behind)
     return last if starts else None
 
