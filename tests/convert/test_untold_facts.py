@@ -219,3 +219,13 @@ def test_a_whole_path_behind_another_is_no_folder() -> None:
 def test_a_variable_of_the_script_itself_is_no_option_of_sbatch() -> None:
     job, _ = _of("-N 2 -n 4 -t 4", "WALLTIME=30\nexport DGXNNODES=4\nsrun --mpi=none ./t $WALLTIME")
     assert (job["nodes"], job["time"]) == ("2", "00:04:00")
+
+
+@pytest.mark.parametrize(("tasks", "told"), [("-n 8", True), ("-n 2", False)])
+def test_tasks_of_slurm_are_told_to_be_such_where_what_starts_ranks_is_not_known(
+    tasks: str, told: bool
+) -> None:
+    job, found = _of(f"-N 2 {tasks} -t 60", "prog=$1\neval ./$prog $2\n")
+    assert (job["ranks_per_node"], job["command"]) == ("4" if told else "1", script_cases.ASK)
+    said = [each for each in found.findings if each.key == "ranks_per_node" and "another number" in each.why]
+    assert bool(said) == told

@@ -10,6 +10,10 @@ from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Place
 
+_OTHERS = (
+    "the tasks that Slurm is asked for: what starts the ranks is not known, and may start another number"
+)
+
 
 class Unknown(Struct, frozen=True):
     """Why the run is not found, by which lines, what stands there and what to do. `place` is that of the
@@ -41,7 +45,8 @@ def _ranks(reading: ShellReading, found: Allocation, unknown: Unknown, draft: Dr
     """The ranks that the script asks Slurm for: a job file that says nothing of them has one for each GPU."""
     ranks = sizes.ranks(reading, (), found, unknown.place)
     if ranks.per_node is not None and not {"tasks", "per_node", "tasks_per_gpu"}.isdisjoint(found.places):
-        draft.put(("ranks_per_node",), ranks.per_node, ranks.places, "what is asked of sbatch")
+        why = _OTHERS if ranks.per_node > 1 else ""
+        draft.put(("ranks_per_node",), ranks.per_node, ranks.places, "what is asked of sbatch", why=why)
     else:
         doubt = ranks.doubt or f"{unknown.why}, and no line asks Slurm for so many tasks"
         draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", ranks.places, "the run")
