@@ -354,3 +354,12 @@ def test_what_stands_behind_the_exit_of_the_runs_branch_is_no_step(lines, after,
     job, found = _of(*lines)
     assert _runs(job, "after") == [f"touch /data/{each}" for each in after]
     assert ("in line" in _left(found, left - 2)) is bool(left)
+
+
+def test_a_step_on_more_nodes_than_the_run_is_told_with_both_numbers():
+    text = "#!/bin/bash\n#SBATCH -N 4 --gpus-per-node=4 -t 60\nsrun -N 4 -n 4 rm -rf /tmp/x\n"
+    found = convert(
+        classified({"run.sub": f"{text}srun --mpi=none -N 2 --ntasks-per-node=4 ./t\n"}), Options({})
+    )
+    said = [each.why for each in found.findings if "rm -rf" in each.what]
+    assert said == ["it runs on 4 nodes, and a step on those of the run, which are 2"]

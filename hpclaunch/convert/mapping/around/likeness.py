@@ -45,6 +45,8 @@ def unlike(step: Step, run: Step, containers: Mapping[str, Asked], draft: Draft,
     if mpi := _mpi(step, per, draft):
         return mpi
     if per != "job" and nodes and step.ranks.nodes and step.ranks.nodes != nodes:
+        if step.ranks.nodes > nodes:
+            return f"it runs on {step.ranks.nodes} nodes, and a step on those of the run, which are {nodes}"
         return f"it runs on {step.ranks.nodes} of the {nodes} nodes, and a step on one or on all"
     names: tuple[str, ...] = _OF_PLACE
     if step.in_container and run.in_container:
