@@ -229,3 +229,10 @@ def test_tasks_of_slurm_are_told_to_be_such_where_what_starts_ranks_is_not_known
     assert (job["ranks_per_node"], job["command"]) == ("4" if told else "1", script_cases.ASK)
     said = [each for each in found.findings if each.key == "ranks_per_node" and "another number" in each.why]
     assert bool(said) == told
+
+
+@pytest.mark.parametrize("lines", ["", 'cmd="run-$X"\neval $cmd\n'])
+def test_the_one_command_that_is_understood_is_told_to_be_that(lines: str) -> None:
+    _, found = _of("-n 1 -t 60", f"modelica --steps 4\n{lines}")
+    (assumed,) = [each.why for each in found.findings if each.became == "command"]
+    assert ("that is understood" in assumed) == bool(lines)

@@ -75,7 +75,9 @@ def only(reading: ShellReading, found: Allocation, draft: Draft) -> Step | None:
     if len(unknown) != 1:
         return None
     command = unknown[0]
-    why = "nothing starts ranks, and no other command of the script may be the run"
+    unread = any(each.program == "eval" for each in reading.commands)
+    known_of = "that is understood " if unread else ""
+    why = f"nothing starts ranks, and no other command of the script {known_of}may be the run"
     todo = "where it is none write `command` in the job file"
     draft.say("assumed", (command.place,), command.written, became="command", why=why, todo=todo)
     found_step = of_script(reading, command)
