@@ -34,7 +34,7 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.reading import MOST, Command, ShellReading
-from hpclaunch.convert.secrets import Secrets, ask_instead, without_values
+from hpclaunch.convert.secrets import Secrets, ask_instead, of_commands, without_values
 from hpclaunch.convert.writing import write
 from hpclaunch.values.conversion import Conversion, Finding, Place
 from hpclaunch.values.errors import InputError, Problem
@@ -220,6 +220,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     wrong = defects.find(reading, options, draft)
     draft.findings += [*wrong, *defects.of_job(draft, options, wrong)]
     advice.put(reading, draft)
+    secrets.learn(of_commands(reading.commands))
     of_arguments = arguments.told(reading, draft)
     to_fill_in.ask(draft)
     ask_instead(draft, secrets)

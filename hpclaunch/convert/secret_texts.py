@@ -215,3 +215,5 @@ def _value(
         tells_where(each) or is_other(name, each, is_option=is_option) for each in {value, bare or value}
     ):
         yield name, value, (at + start, at + end)
+        if bare and bare != value:  # {token: VALUE, ...}: the value itself may stand elsewhere
+            yield name, bare, (at + start, at + start + len(bare))

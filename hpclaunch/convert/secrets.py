@@ -6,15 +6,16 @@ from typing import Any
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft, Fact
-from hpclaunch.convert.reading import Assigned
+from hpclaunch.convert.reading import Assigned, Command
 from hpclaunch.convert.secret_names import is_secret
 from hpclaunch.convert.secret_texts import HIDDEN, hide, values
-from hpclaunch.readback.shell.values import known
+from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.spec.job import Job
 from hpclaunch.values.conversion import Finding
 
 # A shorter value may be a part of anything; beside its name it is hidden all the same.
 _TELLS = 6
+_SHORT = 400  # characters: what a program takes a secret from is a line
 _AT_ONCE = 200  # texts: most have no secret
 _WHY = "a secret is taken from the submitter when the job is sent, and stands in no file"
 
@@ -27,8 +28,18 @@ class Secrets:
         self, texts: Iterable[str], assigned: Sequence[Assigned] = (), more: Mapping[str, str] | None = None
     ):
         """`more`: further values, each with its name."""
-        self._names = _values(texts, assigned, more or {})
         self._variables = sum(is_secret(name) for name in {each.name for each in assigned})
+        self._take(_values(texts, assigned, more or {}))
+
+    def learn(self, texts: Iterable[str]) -> None:
+        """Take those of further texts as well: what a command is given by way of variables stands beside the
+        option that tells what it is only where the command is evaluated."""
+        found = _values(("\n".join(dict.fromkeys(texts)),), (), {})
+        if not found.keys() <= self._names.keys():
+            self._take({**found, **self._names})
+
+    def _take(self, names: dict[str, str]) -> None:
+        self._names = dict(sorted(names.items(), key=lambda row: -len(row[0])))
         # By how they begin: a text is gone through once, however many there are.
         self._by_beginning: dict[str, list[str]] = {}
         for value in self._names:
@@ -61,10 +72,28 @@ class Secrets:
                 yield at, value
 
 
+def of_commands(commands: Iterable[Command]) -> Iterator[str]:
+    """The texts of commands as they are evaluated, where their texts name variables, with what they read."""
+    for each in commands:
+        given = known(each.stdin) if each.stdin is not None else None
+        if "$" in each.written or given:
+            words = " ".join(map(_word, each.words))
+            yield f"{words} <<< {_quoted(given.strip())}" if given and len(given) <= _SHORT else words
+
+
+def _word(word: Value) -> str:
+    return _quoted(shown(word))
+
+
+def _quoted(text: str) -> str:
+    return f"'{text}'" if " " in text and "'" not in text else text
+
+
 def ask_instead(draft: Draft, secrets: Secrets) -> None:
     """A value of the job that has a secret in it becomes a secret's name, or a question: it would stand in a
     file. What else the draft says is without secrets then, too."""
     texts = [(fact, fact.question or _text(fact.value)) for fact in draft.facts.values()]
+    secrets.learn(text for _, text in texts)
     cleaned = _cleaned((text for _, text in texts), secrets)
     for fact, text in texts:
         if text not in cleaned:
@@ -105,7 +134,7 @@ def _ask(fact: Fact, text: str, clean: str, secrets: Secrets, draft: Draft) -> N
 
 
 def _values(texts: Iterable[str], assigned: Sequence[Assigned], more: Mapping[str, str]) -> dict[str, str]:
-    """The names of secrets by their values, the longest first."""
+    """The names of secrets by their values."""
     found: dict[str, str] = {}
     for text in texts:
         found.update(values(text))
@@ -115,8 +144,7 @@ def _values(texts: Iterable[str], assigned: Sequence[Assigned], more: Mapping[st
     for value, name in more.items():
         if values(f"{name}='{value}'"):  # of a path and of a number it has none
             found.setdefault(value, name)
-    names = {value: name for value, name in found.items() if len(value) >= _TELLS and not _is_a_key(value)}
-    return dict(sorted(names.items(), key=lambda row: -len(row[0])))
+    return {value: name for value, name in found.items() if len(value) >= _TELLS and not _is_a_key(value)}
 
 
 def _is_a_key(value: str) -> bool:

@@ -1,5 +1,6 @@
 """A secret that a manifest or a rendered text names in one place is hidden in each other, too."""
 
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,32 @@ def test_a_value_that_has_its_name_elsewhere_is_in_no_output(form: str, tmp_path
     assert [each["value"] for each in variables if each["name"] in ("API_KEY", "B")] == [S, S]
     for name, said in outputs(text, tmp_path, "pod.yaml").items():
         assert S not in said, name
+
+
+ELSEWHERE = (
+    f"    args: [--tag, {S}, --token, {S}]",
+    f"    args: [--token, &a {S}, --tag, *a]",
+    f"    args: [--token, $(FOO)]\n    env: [{{name: FOO, value: {S}}}]",
+    f"    env: [{{name: B, value: {S}}}]\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m}}\n"
+    f"data: {{HF_TOKEN: {S}, C: a}}",
+    f"    env: [{{name: B, value: {S}}}]\n---\napiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\n"
+    f"stringData: {{login: {S}}}",
+    f"    env: [{{name: B, value: {S}}}]\n---\napiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\n"
+    f"data: {{login: {b64encode(S.encode()).decode()}}}",
+)
+BARE = "".join(POD.partition("    env:\n")[:1]).replace(f", --tag, {S}", "")
+
+
+@pytest.mark.parametrize("form", ELSEWHERE)
+def test_a_value_that_another_place_tells_to_be_a_secret_is_in_no_output(form: str, tmp_path: Path) -> None:
+    for name, said in outputs(BARE + form, tmp_path, "pod.yaml").items():
+        assert S not in said, name
+
+
+def test_the_name_of_a_user_in_a_secret_hides_nothing(tmp_path: Path) -> None:
+    secret = "---\nkind: Secret\nmetadata: {name: s}\nstringData: {user: postgres}\n"
+    said = outputs(BARE + "    env: [{name: DB, value: postgres}]\n" + secret, tmp_path, "pod.yaml")
+    assert "DB: postgres" in said["report.txt"]
 
 
 @pytest.mark.parametrize("form", FORMS)

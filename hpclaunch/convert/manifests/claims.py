@@ -1,11 +1,14 @@
 """Objects that stand beside the job: claims, volumes, classes, config maps, Secrets, accounts."""
 
-from collections.abc import Sequence
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.environment import Config
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.repair import Object
+from hpclaunch.convert.secret_names import is_name_of_code, tells_where
 from hpclaunch.values.conversion import Place
 
 # What is done with objects of these kinds, which say nothing of the launch itself.
@@ -120,6 +123,22 @@ def config(given: Sequence[Object]) -> Config:
     return Config(maps, secrets)
 
 
+def _secrets_of(secret: Field) -> Iterator[str]:
+    """What looks like a secret among the values of a Secret, as they are written and decoded: another line
+    of the input may have it too. The name of a user is none."""
+    for key in ("data", "stringData"):
+        group = secret.get(key)
+        for _, field in group.fields() if group is not None else ():
+            texts = [field.text()]
+            if key == "data":
+                with suppress(ValueError):  # also what is no UTF-8
+                    texts.append(b64decode(texts[0], validate=True).decode())
+            for line in "\n".join(texts).split("\n"):
+                value = line.strip()
+                if not (is_name_of_code(value) or tells_where(value) or "://" in value):
+                    yield value
+
+
 def _is_in_env(config_map: Object, draft: Draft) -> bool:
     """Whether the job's env has its values: no volume then makes files of them."""
     data = config_map.root.get("data")
@@ -150,6 +169,8 @@ def account(given: Sequence[Object], draft: Draft) -> None:
                 todo="apply it on its own; on a Slurm site its volume is a folder with these files",
             )
         elif each.kind == "Secret":
+            for value in _secrets_of(each.root):
+                draft.secrets[value] = "SECRET"
             draft.say(
                 "left",
                 [place],
