@@ -108,7 +108,7 @@ _PLAIN: dict[str, Callable[[int], str]] = {
     "chain": lambda size: "A0=1\n" + "".join(f'A{n + 1}="$A{n}"\n' for n in range(size // 24)),
     "echoes": _lines('echo "line %06d of the log"\n'),
     "launchers in texts": _lines(
-        f"srun bash -c 'cd /w; source e.sh; torchrun --nnodes 2 --nproc_per_node 8 t.py --seed %06d {'--a b ' * 8}'\n"
+        f"srun bash -c 'cd /w; source e.sh; torchrun --nproc_per_node 8 t.py --seed %06d {'--a b ' * 8}'\n"
     ),
     "few long launchers in texts": _lines(
         f"srun bash -c 'cd /w && torchrun --nnodes 2 --nproc_per_node 8 t.py {'--a x%06d ' * 500}'\n"
