@@ -67,9 +67,10 @@ def say_behind(reading: ShellReading, run: Command, command: Command, goes: bool
     if goes:
         folders = reading.of(*FOLDERS)
         found += [(each.place, each.words, moment_of(reading, each)) for each in folders]
-    told = {place for each in draft.findings for place in each.places}
-    for place, words, moment in found:
-        if start < moment < end and place not in told:
+    between = [(place, words) for place, words, moment in found if start < moment < end]
+    told = {place for each in draft.findings for place in each.places} if between else set()
+    for place, words in between:
+        if place not in told:
             what = " ".join(map(shown, words))
             why = "a step begins with nothing of the script's shell, and does it itself"
             draft.say("carried", (place,), what, became=f"after: {what}; ...", why=why, key="after")
