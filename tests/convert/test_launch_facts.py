@@ -180,5 +180,12 @@ def test_a_line_that_starts_a_container_when_nobody_knows_is_named() -> None:
         "none that is told of the ranks; a line has the words that start a container",
         "run.sub:4",
     )
+    for line in (
+        "docker-gpu run lab/t:1 ./t",
+        "srun singularity shell t.sif",
+        "./t podman-hpc.py run t:1",
+    ):
+        its = _facts(_of(f"{head}{line}\n"))["image"]
+        assert (its.told, str(its.places[0])) == (image.told, "run.sub:3")
     for line in ("# apptainer exec t.sif ./t", "echo docker run lab/t:1", "apptainer build t.sif t.def"):
         assert _facts(_of(f"{head}{line}\nsrun ./t\n"))["image"].told == "none: the ranks run on the host"

@@ -25,10 +25,11 @@ _OF_FILE = (
 )
 # An image as a word, or as the value of an option.
 _FILE = re.compile(r"^(?:--?[\w-]+=)?[^\s=,:]+\.(?:sif|simg|sqsh|sqfs)$")
-# A line that starts a container, wherever it stands: in a function that is handed over, or in a text.
+# A line that starts a container, wherever it stands: in a function that is handed over, in a text, or by a
+# site's own program, which is named after the one that it calls (docker-gpu run).
 _STARTS_ONE = (
-    r"(?:singularity|apptainer)(?: +-\S+)* +(?:exec|run)|(?:docker|podman|podman-hpc) +run|enroot +start"
-    r"|shifter +--image|sarus +run|ch-run"
+    r"(?:\w[\w.-]*)?(?:singularity|apptainer|docker|podman)[\w.-]*(?: +-\S+)* +(?:exec|run|shell)"
+    r"|enroot +start|shifter +--image|sarus +run|ch-run"
 )
 _NAMES_ONE = re.compile(rf"^[^#\n]*?(?<![\w./-])(?:\S*/)?(?:{_STARTS_ONE})(?=\s|$)")
 _IS_SAID = re.compile(r"\b(?:echo|printf|alias)\b[^;|&]*$")
