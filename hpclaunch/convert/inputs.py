@@ -292,7 +292,7 @@ def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
 
 
 def _is_of_mpirun(base: str, text: str) -> bool:
-    """Whether the file stands behind mpirun in a line, or behind a variable that may have it: $MPI bash FILE."""
+    """Whether the file stands behind mpirun in a line, or behind a variable that may have it: $MPI FILE."""
     if not _BY_MPI.search(text):
         return False
     first = rf"^[^#\n]*(?:\b{any_of(BY_MPI)}\b|\$\{{?\w+\}}?(?=[ \t]))"

@@ -104,3 +104,16 @@ def test_a_program_that_is_not_told_it_runs_once() -> None:
     text = f"{_OWN_COUNT.format('')}echo $SLURM_NNODES\n./train.py\n"
     job = loaded(convert(classified({"run.sub": text}), Options({})).job)
     assert (job["nodes"], job["ranks_per_node"], job["command"]) == ("1", "1", ["./train.py"])
+
+
+def test_hosts_stand_in_front_of_the_program_of_mpirun_rsh() -> None:
+    text = "#!/bin/bash\nmpirun_rsh -ssh -np 4 n0 n0 n1 n1 MV2_USE_CUDA=1 ./cpi x\n"
+    job = loaded(convert(classified({"run.sh": text}), Options({})).job)
+    assert (job["nodes"], job["ranks_per_node"], job["command"]) == ("2", "2", ["./cpi", "x"])
+    assert job["env"] == {"MV2_USE_CUDA": "1"}
+
+
+@pytest.mark.parametrize("words", ["-np $1 $@", "-np 2 $H1 $H2 ./t", "-np $N n1 n2 ./t"])
+def test_hosts_of_mpirun_rsh_that_are_not_told_are_asked_for(words: str) -> None:
+    text = f"#!/bin/bash\nmpirun_rsh -ssh {words}\n"
+    assert loaded(convert(classified({"run.sh": text}), Options({})).job)["nodes"] == ASK

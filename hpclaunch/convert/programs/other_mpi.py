@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.programs.flags import cut, leading, table, take
 from hpclaunch.convert.programs.layers import Layer, Option
-from hpclaunch.readback.shell.values import Value, known, program_of, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, program_of, shown
 
 _IBRUN = table(((1, "np=n o"), (0, "v h")))
 _OF_TACC = re.compile(r"(?:task|tacc|mem)_affinity(?:\.sh)?|tacc_affinity")
@@ -49,9 +49,27 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
         options, rest = take(words[1:], _BY_SRUN)
         return Layer(program, tuple(options)), rest
     options, rest = take(words[1:], _RSH)
+    if not any(each.name == "hostfile" for each in options):
+        rest = _hosts(options, rest)
     while rest and _ASSIGNMENT.match(leading(rest[0])):
         options.append(Option("x", rest[0], shown(rest.pop(0))))
     return Layer(program, tuple(options)), rest
+
+
+def _hosts(options: list[Option], rest: list[Value]) -> list[Value]:
+    """Put the hosts of mpirun_rsh among its options: without a file of them one for each rank stands before
+    the program. Returns the words behind them."""
+    counts = [known(each.value or ()) or "" for each in options if each.name == "np"]
+    count = int(counts[-1]) if counts and counts[-1].isdecimal() and len(counts[-1]) < 6 else 0
+    named = rest[:count]
+    if count and len(rest) > count and all(map(known, named)):
+        texts = [known(each) or "" for each in named]
+        options.append(Option("host", (",".join(texts),), " ".join(texts)))
+        return rest[count:]
+    several = [each.written for each in options if not each.name] or [shown(each) for each in rest[:1]]
+    what = several[-1] if several else "what stands before the program"
+    options.append(Option("host", (Unknown("variable", "the hosts"),), what))
+    return rest
 
 
 def _charmrun(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
