@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import yaml
 from manifest_cases import converted
+from script_cases import ASK, loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -98,3 +99,22 @@ def test_a_folder_is_found_from_where_the_script_has_gone(
     found = convert(classified({"run.sh": text}), Options({}))
     (its,) = yaml.safe_load(found.job)["mounts"]
     assert its == told if told else its.startswith("<ask:")
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "expected"),
+    [
+        ("", "NV_GPU=0,1,2", "3"),
+        ("G=$(seq 0 3 | tr '\\n' ',' | sed 's/,$//')\n", "env NV_GPU=$G", "4"),
+        ("G=$(seq 0 3 | tail -2 | paste -sd,)\n", "NV_GPU=$G", ASK),
+        ("", "NV_GPU=$X", ASK),
+    ],
+)
+def test_gpus_that_a_variable_lets_into_docker_are_counted_or_asked(
+    before: str, given: str, expected: str
+) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1\n{before}{given} nvidia-docker run --rm reg.io/a/b:c python t.py\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert loaded(found.job)["gpus_per_node"] == expected
+    asked = [each.why for each in found.findings if each.key == "gpus_per_node" and each.kind == "question"]
+    assert all("NV_GPU=$" in each and "all of a node's" not in each for each in asked)

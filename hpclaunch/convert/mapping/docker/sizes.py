@@ -30,6 +30,10 @@ _LARGEST = 1 << 18
 _BY_SLOT = ("", "slot")
 _TASKS = "SLURM_NTASKS_PER_NODE"
 _OF_GPUS = re.compile(r"gpu|nvidia|runtime|cuda|/dev/(?:dri|kfd)", re.IGNORECASE)
+# $(seq 0 7 | tr '\n' ','): all lines are kept by what is behind it
+_FROM_0 = re.compile(
+    r"\$\(seq(?: -s ?\S+)? 0 (\d{1,3})(?: *\| *(?:tr '?\\+n|sed (?:-e )?['\"]?s|paste -s|xargs)[^()|]*)*\)"
+)
 _SLOTS = re.compile(r"\bslots\s*=\s*(\$?\{?\w+\}?)")
 
 
@@ -289,7 +293,9 @@ def _let_in(reading: ShellReading, steps: Sequence[Started]) -> Iterator[_Let]:
             if name in ("NV_GPU", "NVIDIA_VISIBLE_DEVICES"):
                 places = reading.origin(step.command, name)
                 what = f"{name}={shown(value)}"
-                yield _Let(what, visible_gpus(value), known(value) is not None, places)
+                listed = _FROM_0.fullmatch(shown(value))
+                count = int(listed[1]) + 1 if listed else visible_gpus(value)
+                yield _Let(what, count, known(value) is not None, places)
 
 
 def _pair(word: Value) -> tuple[str, Value]:
