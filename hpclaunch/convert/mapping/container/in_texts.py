@@ -27,12 +27,13 @@ _OF_FILE = (
 _FILE = re.compile(r"^(?:--?[\w-]+=)?[^\s=,:]+\.(?:sif|simg|sqsh|sqfs)$")
 # A line that starts a container, wherever it stands: in a function that is handed over, in a text, or by a
 # site's own program, which is named after the one that it calls (docker-gpu run).
-_STARTS_ONE = (
-    r"(?:\w[\w.-]*)?(?:singularity|apptainer|docker|podman)[\w.-]*(?: +-\S+)* +(?:exec|run|shell)"
-    r"|enroot +start|shifter +--image|sarus +run|ch-run"
+_STARTS_ONE = re.compile(
+    r"(?:(?:singularity|apptainer|docker|podman)[\w.-]{0,40}(?: +-\S{1,80}){0,12} +(?:exec|run|shell)"
+    r"|enroot +start|shifter +--image|sarus +run|ch-run)(?=\s|$)"
 )
-_NAMES_ONE = re.compile(rf"^[^#\n]*?(?<![\w./-])(?:\S*/)?(?:{_STARTS_ONE})(?=\s|$)")
+_BEFORE_ONE = re.compile(r"(?:^|[^\w./-])(?:\S*/)?(?:\w[\w.-]*)?$")  # the rest of its word
 _IS_SAID = re.compile(r"\b(?:echo|printf|alias)\b[^;|&]*$")
+_NEAR = 80  # characters in front of it that are looked at
 _SAY = that("says")
 _WITH_FILES = that("says", "looks", "copies", "files", "archives", "fetches", "builds")
 _MOST = 200  # words of a command that are looked at
@@ -99,7 +100,14 @@ def named(reading: ShellReading) -> Place | None:
     """The first line of the launcher that starts a container, whenever it may be run; None for none."""
     for source in reading.sources:
         for number, line in enumerate(source.text.splitlines(), 1):
-            found = _NAMES_ONE.search(line)
-            if found and not _IS_SAID.search(found[0]):
+            if _starts_one(line.partition("#")[0]):
                 return Place(source.name, number)
     return None
+
+
+def _starts_one(line: str) -> bool:
+    for found in _STARTS_ONE.finditer(line):
+        before = line[max(0, found.start() - _NEAR) : found.start()]
+        if _BEFORE_ONE.search(before) and not _IS_SAID.search(before):
+            return True
+    return False
