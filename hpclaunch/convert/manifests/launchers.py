@@ -4,14 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.manifests import environment
+from hpclaunch.convert.manifests import environment, per_gpu
 from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.launch import Launch, line_in, lines_of
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import mpi, mpi_library, rendezvous, threads
-from hpclaunch.convert.mapping.ranks.launchers import REPLACED
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
 from hpclaunch.convert.programs.torch import needs_no_mpi
@@ -62,7 +61,7 @@ def put(
     elif (workload.is_apart or workload.kind.startswith("MPIJob")) and not needs_no_mpi(torch):
         _kind(workload, (workload.kind_place,), draft)
     if torch is not None:
-        _torch(launch, torch, draft)
+        per_gpu.put(launch, torch, draft)
     elif workload.torch:
         why = "the operator told each pod MASTER_ADDR, WORLD_SIZE and RANK"
         draft.put(("rendezvous",), "torch", [workload.kind_place], "PyTorchJob", why=why)
@@ -353,18 +352,6 @@ def _carried(option: Option, launch: Launch, known_here: Mapping[str, Variable |
         else:
             why = "the manifest gives it no value: it is the image's, which each rank has"
             draft.say("replaced", places, f"-x {each}", why=why)
-
-
-def _torch(launch: Launch, layer: Layer, draft: Draft) -> None:
-    why = f"hpclaunch starts one rank for each process of {layer.program}, and tells it of the others"
-    draft.put(("rendezvous",), "torch", [launch.words[0].place], layer.program, why=why)
-    for option in layer.options:
-        places = lines_of(launch, option.written)
-        if option.name in REPLACED:
-            draft.say("replaced", places, option.written, why=REPLACED[option.name])
-        else:
-            why = f"an option of {layer.program} that nothing here stands for"
-            draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
 
 
 def _between(launch: Launch, draft: Draft) -> None:

@@ -3,7 +3,7 @@
 import re
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.manifests import mpi_size, scheduling
+from hpclaunch.convert.manifests import mpi_size, per_gpu, scheduling
 from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.launch import Launch, lines_of
@@ -231,6 +231,9 @@ def _by_torch(
         draft.say("defect", lines_of(launch, option.written), option.written, why=why)
     option = starts_per_node(layer)
     if option is None:
+        its = per_gpu.untold(launch, layer)
+        if its is not None:
+            return nodes, its
         if workload.slots is not None:
             if workload.slots.value is None:
                 return nodes, Count(

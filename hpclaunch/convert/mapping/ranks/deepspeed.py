@@ -47,14 +47,20 @@ def hosts(reading: ShellReading, layer: Layer) -> HostList | None:
 def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     """The GPUs of the ranks, the variables of .deepspeed_env, and the cores of each rank."""
     chosen = slots(layer)
-    if chosen is not None and chosen[1] is not None and chosen[1] != tuple(range(len(chosen[1]))):
-        lines = lines_of(reading, command, chosen[0])
-        value = ",".join(map(str, chosen[1]))
-        why = "the ranks of a node see these GPUs, in this order"
-        draft.put(("env", "CUDA_VISIBLE_DEVICES"), value, lines, chosen[0].written, why=why)
+    if chosen is not None:
+        put_visible(layer, lines_of(reading, command, chosen[0]), draft)
     _put_file(reading, draft)
     _say_exported(reading, command, layer, draft)
     _bind(reading, command, layer, draft)
+
+
+def put_visible(layer: Layer, lines: tuple[Place, ...], draft: Draft) -> None:
+    """The GPUs that the ranks of a node see."""
+    chosen = slots(layer)
+    if chosen is not None and chosen[1] is not None and chosen[1] != tuple(range(len(chosen[1]))):
+        value = ",".join(map(str, chosen[1]))
+        why = "the ranks of a node see these GPUs, in this order"
+        draft.put(("env", "CUDA_VISIBLE_DEVICES"), value, lines, chosen[0].written, why=why)
 
 
 def option(layer: Layer, option: Option, places: tuple[Place, ...], draft: Draft) -> bool:

@@ -223,13 +223,13 @@ def _option(reading: ShellReading, command: Command, layer: Layer, option: Optio
     elif layer.program == "deepspeed" and deepspeed.option(layer, option, places, draft):
         return
     elif layer.program == "accelerate":
-        _of_accelerate(layer, option, places, draft)
+        of_accelerate(layer, option, places, draft)
     else:
         why = f"an option of {layer.program}, which the job does without"
         draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
 
 
-def _of_accelerate(layer: Layer, option: Option, places: tuple[Place, ...], draft: Draft) -> None:
+def of_accelerate(layer: Layer, option: Option, places: tuple[Place, ...], draft: Draft) -> None:
     """What accelerate tells the program by variables is in the job's env."""
     found, needs = accelerate.variable(option), accelerate.family(option)
     if needs and layer.option(needs) is None:
