@@ -96,3 +96,10 @@ def test_a_text_of_which_nothing_is_told_is_on_the_one_node_of_its_script() -> N
         )
         found = convert(classified({"go.sh": text}), Options({}))
         assert next(each.told for each in found.launch if each.name == "nodes") == told
+
+
+def test_the_image_of_a_container_beside_the_ranks_is_not_told_as_theirs() -> None:
+    found = _refused("singularity run --nv t.sif\nsrun bash -c './t 3'")
+    (told,) = (each for each in found.findings if "t.sif" in each.what)
+    assert told.what == "a container beside the ranks, of t.sif"
+    assert next(each.told for each in found.launch if each.name == "image") == "not determined"

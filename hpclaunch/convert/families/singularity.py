@@ -32,15 +32,20 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
 
 
 def say_images(reading: ShellReading, draft: Draft) -> None:
-    """Say the images that nothing told, as of a container in which mpirun starts the ranks."""
+    """Say the images that nothing told, as of a container in which mpirun starts the ranks. One that starts
+    its own command, where another line is the run, is not the ranks'."""
     told = {each.what for each in draft.findings} | {each.became for each in draft.findings}
+    run = draft.facts.get(("command",))
     for command in reading.of("singularity", "apptainer", "mpirun", "srun")[:_MOST]:
-        layer = in_image(layers(command.words))
+        its = layers(command.words)
+        layer = in_image(its)
         text = path(layer.words[0]) if layer is not None and layer.words else None
         text = text.removeprefix("docker://") if text is not None else None
         if text is not None and not any(text in each for each in told):
             told.add(text)
-            draft.say("left", (command.place,), f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)
+            is_beside = run is not None and not its[-1].words and command.place not in run.places
+            what = f"a container beside the ranks, of {text}" if is_beside else f"the image {text}"
+            draft.say("left", (command.place,), what, why=NOT_RUN, todo=MAKE_ONE)
 
 
 def say_runscript(reading: ShellReading, draft: Draft) -> None:
