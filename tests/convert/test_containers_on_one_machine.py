@@ -55,3 +55,20 @@ def test_a_container_whose_output_is_a_value_is_the_jobs_where_no_other_is() -> 
         convert(classified({"go.sh": f"{head}{own}docker run lab/u:1 ./t $LOG\n"}), Options({})).job
     )
     assert other["image"] == "lab/u:1"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("cat /out/log", "only shows something"),
+        ("cat /out/log > log", "not part of the ranks' command"),
+        ("sed -i s/a/b/ /x", "not part of the ranks' command"),
+        ("nvidia-smi", "a test of the machine"),
+    ],
+)
+def test_what_only_shows_something_in_a_container_is_no_test_of_the_machine(words: str, why: str) -> None:
+    start = "docker run -d --gpus 4 --name c reg.io/a/b:1 sleep infinity"
+    text = f"#!/bin/bash\n#SBATCH -N 1\n{start}\ndocker exec c {words}\ndocker exec c mpirun -np 4 ./t\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    (its,) = [each for each in found.findings if each.what.startswith("docker exec") and each.kind == "left"]
+    assert why in its.why

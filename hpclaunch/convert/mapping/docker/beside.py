@@ -20,8 +20,9 @@ from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
 from hpclaunch.convert.mapping.ranks import parameter_files
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.texts import Line, line
+from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Value, known, program_of, shown
 from hpclaunch.values.conversion import Place
 
 _MOST = 600  # commands; the account of all statements tells the others
@@ -59,6 +60,10 @@ _LEFT: dict[Role, tuple[str, str]] = {
     ),
 }
 
+_SHOWS = that("says", "looks", "words", "texts")
+_CHANGES = _SHOWS | that("shell", "edits", "settings")
+_NO_PART = "it is not part of the ranks' command"
+_NO_PART_TODO = "add it to setup, before_each or after if the job needs it"
 _OTHER_CASE = (
     "the script runs this in another case, which the given values exclude or do not decide",
     "convert again with the values of the other case, for a job of its own",
@@ -143,6 +148,14 @@ def _put(step: Started, before: bool, here: _Beside) -> None:
         _ROLES.get(role, _plain)(step, piece, before, here)
 
 
+def _of_test(piece: Started) -> tuple[str, str]:
+    """Why a command in a container that looks at something there is left, and what to do."""
+    program = program_of(piece.words)
+    if program in _SHOWS and not piece.command.writes:
+        return "it only shows something of the container", _NO_PART_TODO
+    return _LEFT["test"] if program not in _CHANGES else (_NO_PART, _NO_PART_TODO)
+
+
 def _plain(step: Started, piece: Started, before: bool, here: _Beside) -> None:
     role = piece.role
     places = here.reading.origin(step.command)[:1]
@@ -150,7 +163,7 @@ def _plain(step: Started, piece: Started, before: bool, here: _Beside) -> None:
         why, todo = _REPLACED[role]
         here.draft.say("replaced", places, _short(piece), why=why, todo=todo)
     elif role in _LEFT:
-        why, todo = _LEFT[role]
+        why, todo = _of_test(piece) if role == "test" else _LEFT[role]
         here.draft.say(
             "left", places, _short(piece) if role != "login" else "docker login", why=why, todo=todo
         )
@@ -249,9 +262,8 @@ def _container_step(step: Started, piece: Started, before: bool, here: _Beside) 
         here.draft.say("left", places, _short(piece), why=why, todo=todo)
         return
     if written.doubt or not piece.words or (piece.container is None and piece.role != "host"):
-        why = f"{written.doubt} is not told" if written.doubt else "it is not part of the ranks' command"
-        todo = "add it to setup, before_each or after if the job needs it"
-        here.draft.say("left", places, _short(piece), why=why, todo=todo)
+        why = f"{written.doubt} is not told" if written.doubt else _NO_PART
+        here.draft.say("left", places, _short(piece), why=why, todo=_NO_PART_TODO)
         return
     doubt = _condition(step, here)
     if doubt:
