@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hpclaunch.convert.draft import Draft, sayable
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks import mpi
-from hpclaunch.convert.mapping.slurm import batch_options
+from hpclaunch.convert.mapping.slurm import batch_options, edited
 from hpclaunch.convert.mapping.slurm.asked import NODES, Asked, number, of_batch, submitting
 from hpclaunch.convert.mapping.slurm.sizes import OF_GPUS, Allocation, Gpus, gpus_of, last, sizes
 from hpclaunch.convert.mapping.words.host_lists import lists
@@ -45,6 +45,7 @@ def put(reading: ShellReading, draft: Draft) -> Allocation:
         elif each.name not in _SIZES.split():
             batch_options.put(each, draft)
     _submitted_often(reading, draft)
+    edited.say(reading, draft)
     found = sizes(reading, asked)
     _name(reading, given, draft)
     _nodes(reading, given, found, draft)

@@ -8,10 +8,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hpclaunch.convert.mapping.slurm import edited
 from hpclaunch.convert.mapping.words.lines import names_behind
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import Option
-from hpclaunch.convert.reading import Assigned, Command, ShellReading
+from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading
 from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.values import Unknown, Value, known
 from hpclaunch.readback.slurm import forms
@@ -96,10 +97,7 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
         if directive.words[:1] in (("hetjob",), ("packjob",)):
             break  # what follows is about another part
         if directive.system == "SBATCH":
-            places = (directive.place,)
-            found += [
-                Asked(each.name, each.value, each.written, places, "directive") for each in directive.options
-            ]
+            found += _of_line(reading, directive)
     submits = submitting(reading)
     for variable, name in _VARIABLES.items():
         each = reading.last(variable)
@@ -118,6 +116,20 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
     if alone is not None:
         return (*found, *(each for each in of_command(reading, alone) if each.name in OF_ALLOCATION))
     return tuple(found)
+
+
+def _of_line(reading: ShellReading, directive: Directive) -> list[Asked]:
+    """The options of a #SBATCH line, without their values where another script changes it."""
+    by = edited.by(reading, directive)
+    if by is None:
+        places: tuple[Place, ...] = (directive.place,)
+        return [Asked(each.name, each.value, each.written, places, "directive") for each in directive.options]
+    places = (directive.place, by.place)
+    value = (Unknown("variable", ""),)
+    said = f"(changed by {by.program})"
+    return [
+        Asked(each.name, value, f"{each.written} {said}", places, "directive") for each in directive.options
+    ]
 
 
 def submitting(reading: ShellReading) -> list[Command]:
