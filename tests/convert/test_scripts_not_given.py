@@ -70,3 +70,10 @@ def test_all_that_a_submitted_script_may_say_is_told_to_be_so() -> None:
 def test_a_time_limit_of_the_submission_is_the_job_s() -> None:
     found = convert(classified({"go.sh": "#!/bin/bash\nsbatch -N 2 -t 60 job.sh\n"}), Options({}))
     assert loaded(found.job)["time"] == "01:00:00"
+
+
+def test_what_is_typed_into_the_shell_of_salloc_is_no_script() -> None:
+    found = convert(classified({"go.sh": "#!/bin/bash\nsalloc -N 2 -t 60 -A x\n"}), Options({}))
+    asked = {each.key: each.why for each in found.findings if each.kind == "question"}
+    assert asked["command"] == "what each rank executes: it is typed into the shell that salloc opens"
+    assert not any("among the files" in each.why + each.todo for each in found.findings)

@@ -21,18 +21,17 @@ def put(reading: ShellReading, command: Command, found: Allocation, draft: Draft
     rest = srun.read(command.words)[1]
     name = shown(rest[0]) if rest else "a script"
     what = command.written or name
-    todo = f"convert again with {name}"
-    draft.ask(
-        ("command",),
-        f"what each rank executes: {name} is not among the files",
-        (command.place,),
-        what,
-        todo=todo,
-    )
+    todo = f"convert again with {name if rest else 'it'}"
+    may = f"{name} may say it, which is not among the files"
+    told = f"{name} is not among the files"
+    if not rest and command.program == "salloc":
+        name, todo = "the shell that salloc opens", ""
+        may = f"what is typed into {name} may say it"
+        told = f"it is typed into {name}"
+    draft.ask(("command",), f"what each rank executes: {told}", (command.place,), what, todo=todo)
     draft.not_given = name
     why = "it may say more: an image, mounts, variables, a time limit, and how its ranks are bound"
     draft.say("question", (command.place,), name, why=why, todo=todo)
-    may = f"{name} may say it, which is not among the files"
     draft.findings[:] = [each for each in draft.findings if each.what != NO_LIMIT]
     for key, asked in (
         ("gpus_per_node", "how many GPUs on each node"),
