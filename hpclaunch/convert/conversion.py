@@ -155,7 +155,7 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     kind = manifests.convert_files(given, draft, options)
     cores.settle(draft)
     as_root.settle(draft)
-    secrets = Secrets([each.text for each in inputs], more=draft.secrets)
+    secrets = Secrets([*[each.text for each in inputs], *_exported(options)], more=draft.secrets)
     to_fill_in.ask(draft)
     ask_instead(draft, secrets)
     job = write(draft, [name for name, _ in given], options.sets)
@@ -165,6 +165,11 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     launch = launch_facts.facts(draft, secrets)
     hints = dict(draft.hints)
     return Conversion(family, job, draft.refused, tuple(found), hints, not_compared=why_not, launch=launch)
+
+
+def _exported(options: Options) -> list[str]:
+    """What the operator exported, as a line would have it."""
+    return [f"{name}={value}" for name, value in options.environment.items()]
 
 
 def _told(findings: Sequence[Finding], secrets: Secrets) -> list[Finding]:
@@ -186,8 +191,8 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
             launch = launch_facts.facts(draft, Secrets([]))
             return Conversion(_UNKNOWN, "", draft.refused, tuple(draft.findings), {}, launch=launch)
     reading = sources.read(inputs, options.environment, draft, options.arguments)
-    given = shlex.join(options.arguments or ())
-    secrets = Secrets([*[each.text for each in inputs], given], reading.assigned)
+    given = (shlex.join(options.arguments or ()), *_exported(options))
+    secrets = Secrets([*[each.text for each in inputs], *given], reading.assigned)
     too_much = _too_much(reading, secrets)
     if too_much:
         draft.refuse(too_much, _script(reading, inputs), "a text of another kind")

@@ -23,8 +23,19 @@ _PORTS = r"[\d.:-]*\d:\d[\d-]*(?:/\w+)?(?:\s|$)"  # docker run -p 8080:80
 _INPUT = (
     rf"(?:\bsudo\b{_LINE}[ \t]-\w{{0,8}}S\b|\bsudo\b{_LINE}--stdin\b|--password-stdin\b|\bkinit\b"
     r"|--passphrase-fd\b|-pass(?:in|out)?[ \t]+stdin\b|\bpasswd[ \t]+--stdin\b|\bvncpasswd\b|\bcryptsetup\b"
-    r"|\b(?:wandb|huggingface-cli|vault)[ \t]+login\b)"
+    r"|\b(?:wandb|huggingface-cli|vault|auth|registry)[ \t]+login\b|--with-token\b|\bsu[ \t]"
+    # What a text is before it is decoded stands for what it is.
+    r"|\bbase64[ \t]+(?:-\w{0,3}[dD]|--decode)\b|\bopenssl[ \t](?:[^\n|;&]{0,40}[ \t])?-?base64\b)"
 )
+# It looks as if a program had drawn it: letters of both kinds, and numbers.
+_DRAWN = r"(?=\S{0,60}[a-z])(?=\S{0,60}[A-Z])(?=\S{0,60}[0-9])"
+_OF_USER = rf"(?P<value>{_DRAWN}[^\s/@\"'$:]{{8,}})"
+# Files that have nothing but a secret, or secrets of several hosts.
+_FILE = (
+    r"[\"']?[^\s;|&<>\"']{0,200}?(?<![A-Za-z0-9])(?:token|password|passwd|secret|secrets|api_?key|pgpass|netrc)"
+    r"(?:\.\w{1,5})?[\"']?(?=[\s;|&)]|$)"
+)
+_INTO = rf"(?:>>?|\|[ \t]*(?:sudo[ \t]+)?tee(?:[ \t]+-a)?[ \t])[ \t]*{_FILE}"
 _BEFORE = r"(?:-[enE]+[ \t]+|[\"']%s(?:\\n)?[\"'][ \t]+)?"
 _BREAK, _WORD = r"(?:[ \t]+[^\w\s]*)*", "password"
 # The name, the pattern, and texts that a line has to have: a window in which the pattern looks for one of
@@ -32,7 +43,15 @@ _BREAK, _WORD = r"(?:[ \t]+[^\w\s]*)*", "password"
 _FORMS = tuple(
     (name, re.compile(text), needs[0] if needs else "", tuple(needs[1:]))
     for name, text, *needs in (
-        ("PASSWORD", r"\b\w[\w+.-]{0,20}://[^\s/:@\"'$]{0,80}:(?P<value>[^\s/@\"'$]+)@", "://", "@"),
+        # Up to the last @ of the host's part; a password with a slash in it looks like a port and a path.
+        (
+            "PASSWORD",
+            r"\b\w[\w+.-]{0,20}://[^\s/:@\"'$\[]{0,80}:(?![$%{<])"
+            r"(?P<value>[^\s/\"'`]{1,200}|(?!\d{1,5}[^\w@])[^\s@\"'`]{1,200}?)@(?!sha256:)",
+            "://",
+            "@",
+        ),
+        ("PASSWORD", rf"(?<![^\s=\"',;(\[])[\w.-]{{1,40}}:{_OF_USER}@(?!sha256:)", "@", ":"),
         ("TOKEN", r"\b\w[\w+.-]{0,20}://(?P<value>[^\s/:@\"'${}]{16,200})@", "://", "@"),
         # Enroot's USER@REGISTRY#IMAGE.
         ("PASSWORD", r"\b[\w.+-]{1,40}:(?P<value>[^\s/@\"'$:#]+)@[\w.-]+#", "@", "#"),
@@ -42,9 +61,11 @@ _FORMS = tuple(
         (
             "PASSWORD",
             rf"\bcurl\b{_LINE}[ \t](?:-[a-zA-Z]{{0,5}}[uUE][ \t]*|--(?:(?:proxy-)?(?:user|cert))[ =])"
-            rf"[\"']?[^\s:\"'$]{{1,80}}:{VALUE}",
+            rf"[\"']?[^\s:\"']{{1,80}}:{VALUE}",
             ":",
         ),
+        # The name of a user may be the secret, with no password behind it.
+        ("TOKEN", rf"\bcurl\b{_LINE}[ \t]-u[ \t]*[\"']?(?P<value>[^\s:\"'$]{{12,}}):[\"']?(?=\s|$)", "curl"),
         ("PASSWORD", rf"\bcurl\b{_LINE}[ \t]-b[ \t]*[\"']?[\w-]{{1,40}}={VALUE}", "-b", "="),
         ("PASSWORD", rf"\b(?:mysql|mysqldump|mariadb)\b{_LINE}[ \t]-p(?!\w*[ \t]*=){VALUE}", "-p"),
         ("PASSWORD", rf"\b(?:echo|printf)[ \t]+{_BEFORE}{VALUE}[ \t]*\|[^\n|]{{0,200}}?{_INPUT}", "|"),
@@ -70,6 +91,33 @@ _FORMS = tuple(
         ("SECRET", r"[?&](?:sig|[\w-]*[sS]ignature)=(?P<value>[^\s&\"']+)", "ig"),
         ("PASSWORD", rf"[;\"'][ \t]*(?i:pwd)={VALUE}", "="),
         ("PASSWORD", rf"(?<![\w-])--[\w-]*(?:pwd|passw?d?|password|secret|token):{VALUE}", "--", ":"),
+        ("SECRET", rf"--from-literal[= ][\"']?[\w.-]+={VALUE}", "--from-literal", "secret"),
+        (
+            "SECRET",
+            rf"\bmc[ \t]+(?:alias[ \t]+set|config[ \t]+host[ \t]+add)(?:[ \t]+\S+){{3}}[ \t]+{VALUE}",
+            "mc",
+        ),
+        ("PASSWORD", rf"\bhtpasswd[ \t]+-\w*b\w*(?:[ \t]+\S+){{2}}[ \t]+{VALUE}", "htpasswd"),
+        ("PASSWORD", rf"(?<![\w.])user(?:name)?=[\w.@-]{{1,60}}%{VALUE}", "user", "%"),
+        ("PASSWORD", rf"--user(?:name)?[= ][\"']?[\w.@-]{{1,60}}:{_OF_USER}", "--user"),
+        ("PASSWORD", rf"(?i:login)=[\"']?[\w.@-]{{1,60}}:{_OF_USER}", "=", ":"),
+        # What an option reads is put out by a command: --password-file=<(echo VALUE).
+        (
+            "PASSWORD",
+            r"--?[\w-]{0,40}(?:pass|token|secret|key|cred)[\w-]{0,40}(?:=|[ \t]+)"
+            rf"<\([ \t]*(?:echo|printf)[ \t]+{_BEFORE}{VALUE}",
+            "<(",
+        ),
+        ("SECRET", rf"\b(?:echo|printf)[ \t]+{_BEFORE}{VALUE}[ \t]*{_INTO}", ">"),
+        ("SECRET", rf"\b(?:echo|printf)[ \t]+{_BEFORE}{VALUE}[ \t]*{_INTO}", "tee"),
+        ("SECRET", rf"(?:\btee[ \t]+(?:-a[ \t]+)?|>[ \t]*){_FILE}[ \t]*<<<[ \t]*{VALUE}", "<<<"),
+        ("PASSWORD", rf"\becho[ \t]+{_BEFORE}[\"']?[\w.@-]{{1,60}}:{VALUE}[ \t]*\|[ \t]*base64\b", "base64"),
+        (
+            "PASSWORD",
+            rf"\bprintf[ \t]+[\"']?%s:%s(?:\\n)?[\"']?[ \t]+\S+[ \t]+{VALUE}[ \t]*\|[ \t]*base64\b",
+            "base64",
+        ),
+        ("KEY", rf"\w\.key=[\"']?(?P<value>{_DRAWN}[\w!@#%^*+=-]{{8,}})", ".key="),
         ("PASSWORD", r"(?<![\w-])--?(?:login|credentials?)[ =][^\s:\"'$]+:(?P<value>[^\s:/\"'$]+)", "-", ":"),
         ("PASSWORD", r"\bsqlplus\b[^\n|;&<>]{0,80}?[ \t][\"']?\w{1,60}/(?P<value>[^\s\"'@/$]+)", "sqlplus"),
         (
@@ -80,7 +128,7 @@ _FORMS = tuple(
         # What the program is, and what its -p is, is not known: a number, a name or a path is none.
         (
             "PASSWORD",
-            r"(?<![\w-])-[pk][ \t]+(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[0-9])"
+            r"(?:(?<![\w-])-[pk]|[ \t]-[uU][ \t]+\S{1,60}[ \t]+-P)[ \t]+(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[0-9])"
             r"(?P<value>[\w!@#%^*+-]{8,})(?![^\s\"';|&()`<>${}:]|:\S)",
             "-",
         ),
@@ -118,7 +166,8 @@ _FORMS = tuple(
         # What it is for is not known: a name is none, nor is a number.
         (
             "TOKEN",
-            r"(?i:\b(?:pw|password|passwd|passphrase|token)(?:[ \t]+(?:is[ \t]+)?|[-:])|login[ \t]+)"
+            r"(?i:(?:\b|\b(?:hf|api|auth|access|hub)_)(?:pw|password|passwd|passphrase|token)"
+            r"(?:[ \t]+(?:is[ \t]+)?|[-:])|\b(?:pw|password|passwd|passphrase)_|login[ \t]+)"
             r"(?=\S{0,60}[a-z])(?=\S{0,60}[A-Z])(?=\S{0,60}[0-9])(?P<value>[\w!@#%^*+=-]{8,})(?![^\s\"';|&)])",
         ),
         ("KEY", r"[?&](?:api[_-]?)?key=(?P<value>[^\s&\"'$]{12,})", "key="),
@@ -170,6 +219,10 @@ HINTS = (
         "aiza",
         "ya29.",
         "npm_",
+        "mc ",
+        "user",
+        ".key=",
+        "base64",
         "r8_",
         "atatt",
         "dop_v1_",
@@ -193,7 +246,8 @@ HINTS = (
         "key:",
         "hooks.slack",
     ),
-    *("sqlplus", "webhooks/", "pw ", "pw-", "pw:", "token", "telegram", "anaconda.org"),
+    *("su ", "<(", "pgpass", "netrc", "secret", "api_key", "apikey", "login=", "--with-"),
+    *("sqlplus", "webhooks/", "pw ", "pw-", "pw:", "pw_", "token", "telegram", "anaconda.org"),
 )
 
 

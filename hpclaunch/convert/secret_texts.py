@@ -27,6 +27,8 @@ _SET = re.compile(
 # A value that is in the next line, as a shell and as YAML go on.
 _NEXT_LINE = re.compile(r"(?:\\|[|>][+-]?)\n[ \t]*(?![ \t-])")
 _BEHIND = re.compile(VALUE)
+# What a variable of another name has where nobody gave it anything is known, too.
+_DEFAULT = re.compile(r"\$\{\w+:?[-=+](?P<value>[^\s{}]+)\}")
 # What a test came to, in words: echo "PASS: losses are equal"; or behind a mark: echo ">>> PASS: x".
 _RESULT = re.compile(
     r"\b(?:echo|printf|print|log|info)[ \t(]+(?:-\w+[ \t]+)?[\"']?[ \t]*"
@@ -208,6 +210,8 @@ def _value(
         value, start = value[1:], start + 1
     if value.endswith("\\") and found.string[found.start("value") - 1 : found.start("value")] == "\\":
         value, end = value[:-1], end - 1  # of the quote that closes it
+    if default := _DEFAULT.fullmatch(value):
+        value, (start, end) = default["value"], (start + default.start("value"), start + default.end("value"))
     is_sign = len(value) < 3 and not any(map(str.isalnum, value))  # the = of a comparison
     # The last of a dictionary in code, and what closes that: False}
     bare = value.rstrip(")}],;") if value == found["value"] else value

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from test_secret_texts import S, outputs
 
+from hpclaunch.cli.main import hpclaunch
 from hpclaunch.convert.secret_names import is_secret
 from hpclaunch.convert.secret_texts import hide, values
 
@@ -62,6 +64,28 @@ STEPS = (
     f"ldapsearch -w {S} -D x",
     f"vault login {S}",
     f"lftp -u me,{S} ftp.example",
+    f"export http_proxy='http://me:p/{S}@proxy.example:3128'",
+    f"export http_proxy='http://me:p$w@{S}@proxy.example:3128'",
+    f"export DATABASE_URL=me:{S}@db.example/x",
+    f"curl -u $USER:{S} x.example",
+    f"curl -u {S}: x.example",
+    f"kubectl create secret generic x --from-literal=a=b --from-literal=key={S}",
+    f"mc alias set m http://x AKEY {S}",
+    f"htpasswd -b f me {S}",
+    f"mount -t cifs -o user=me%{S} //h/s /m",
+    f"rsync --password-file=<(echo {S}) a b",
+    f"echo {S} > ~/.huggingface/token",
+    f"echo -n {S} | tee /run/password.txt",
+    f"tee ~/.hf_token <<< {S}",
+    f"echo 'h:5432:db:me:{S}' > ~/.pgpass",
+    f"gh auth login --with-token <<< {S}",
+    f"echo {S} | hf auth login",
+    f"echo {S} | su me -c ./x",
+    f"echo {S} | base64 -d > c.yaml",
+    f"TOKEN=$(base64 --decode <<< {S})",
+    f"X=$(echo {S} | openssl base64 -d)",
+    f"X=$(echo -n me:{S} | base64)",
+    f"X=$(printf '%s:%s' me {S} | base64 -w0)",
     f"set -- me {S}; docker login -u $1 -p $2 r.example",
     f"read -r u p <<< 'me {S}'; curl -u $u:$p x.example",
     f"P={S}; echo $P | docker login -u me --password-stdin",
@@ -80,6 +104,11 @@ ARGUMENTS = (
     f"--wandb.key={S}",
     f"--model.hf_token {S}",
     f"--bearer {S}",
+    f"wandb.key={S}",
+    f"--user me:{S}",
+    f"-U me -P {S}",
+    f"--set hf_token {S}",
+    f"--token ${{T:-{S}}}",
     f"--authorization {S}",
     f"--IdentityProvider.token '{S}'",
 )
@@ -115,6 +144,14 @@ def test_no_output_has_a_number_by_heart_a_licence_or_what_is_typed(
         assert secret not in text, name
 
 
+def test_no_output_has_what_the_operator_exports_as_a_login(tmp_path: Path) -> None:
+    (tmp_path / "run.sub").write_text(LAUNCHER.format(before="export STORE_LOGIN", arguments=""))
+    given = ["--env", f"STORE_LOGIN=me:{S}"]
+    said = CliRunner().invoke(hpclaunch, ["convert", str(tmp_path / "run.sub"), *given])
+    assert "STORE_LOGIN" in said.output
+    assert S not in said.output
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -134,6 +171,9 @@ def test_no_output_has_a_number_by_heart_a_licence_or_what_is_typed(
         "run({'kwargs': {'end': 1, 'append_concat_token': False}, 'n': [{'pad_token': 0}]})",
         "OUT=/o/hf_download --to hf_checkpoints/x hf_inference",
         "download(repo, token=token)\ndownload(\n  dir=dir,\n  token=token,\n  api_key=api_key , x=1)",
+        "docker://ubuntu:22.04@sha256:0a http://h:8080/a@b http://$H:$P/a@b http://h:{p}/a@b ssh://[::1]:2/a@b",
+        "curl -u $USER:$PW x; --user 1000:1000; echo tokens > num_tokens; echo 1.0 > /etc/secret-version",
+        "dataset.key=image_features echo a:b | base64x",
         "pip install hf-transfer==0.1.8 npm_config_loglevel=silent sg.example.com SG.x",
     ],
 )
