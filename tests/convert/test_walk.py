@@ -332,3 +332,9 @@ def test_what_no_shell_takes_is_an_error_with_file_and_line(text: str, line: int
 
 def test_characters_beyond_ascii_come_back() -> None:
     assert lines(walked('srun é $(basename /a/ö) "${X:-ü}"')) == ["basename /a/ö", "srun é ö ü"]
+
+
+def test_a_part_of_a_long_pipeline_has_no_more_than_the_nearest_files_of_tee() -> None:
+    found = walked("echo a" + "".join(f" | tee log{n}" for n in range(100)) + "\n").commands
+    assert [shown(each.path) for each in found[0].writes[:2]] == ["log0", "log1"]
+    assert sum(len(each.writes) for each in found) <= 20 * len(found)

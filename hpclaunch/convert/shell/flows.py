@@ -43,6 +43,7 @@ _SWALLOWS = frozenset(("true", ":", "echo", "printf"))
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 _ALONE = (Simple, Declaration, Test, Arithmetic)
 _STATUS = (Unknown("either", "?"),)
+_MOST_TEES = 20  # behind a part of a pipeline: each of thousands would have all that follow it
 _DECIDING = STARTERS | {"exit", "return", "break", "continue", "kill", "scancel", "false"}
 
 
@@ -232,7 +233,8 @@ def _pipeline(shell: "Walker", statement: Pipeline) -> Flow:
         piped: list[Any] = []
         shell.output = output if last else piped
         shell.spend(2)
-        behind = tuple(each for part in tees[index + 1 :] for each in part) if any_tee else ()
+        near = tees[index + 1 : index + 1 + _MOST_TEES] if any_tee else ()
+        behind = tuple(each for part in near for each in part)
         unnoticed = context.unnoticed or (not last and "pipefail" not in shell.options)
         place = outer if outer[1] > 1 else (index, count)
         with shell.within(pipeline=place, unnoticed=unnoticed, writes=(*context.writes, *behind)):
