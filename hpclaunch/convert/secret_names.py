@@ -13,7 +13,7 @@ _SECRET = re.compile(
     r"|(?:^|_)(?:DB|SSH|PG|SQL|MYSQL|REDIS|MONGO|LDAP|SMTP|MAIL|FTP|HTTP|PROXY|USER|ROOT|ADMIN|SUDO|VPN|VNC|GIT"
     r"|MY|NGC|HUB|DOCKER|REGISTRY|LOGIN|HOST|IPMI|BMC|ZIP|KEY|STORE|APP)PASS"
     r"|(?:^|_)(?:SECRET|PASSPHRASE|PASSWORD)_(?!\w*(?:NAME|FILE|PATH|DIR|MOUNT|VERSION)$)\w+|(?:^|_)CREDS?"
-    r"|(?:^|_)(?:MY|ACCOUNT|ACCESS|SHAREDACCESS|SIGNING|ENCRYPTION|LICENSE|SECRET|PRIVATE|PRIV|PASS)KEY"
+    r"|(?:^|_)(?:MY|ACCOUNT|ACCESS|SHAREDACCESS|SIGNING|ENCRYPTION|LICENSE|SECRET|PRIVATE|PRIV|PASS|AUTH)KEY"
     r"|(?:^|_)WEBHOOK(?:_URL)?|(?:^|_)(?:JWT|BEARER|AUTHORIZATION|COOKIE)"
     r"|(?:^|_)(?<!USE_)(?<!NO_)(?<!ENABLE_)(?<!DISABLE_)(?<!REQUIRE_)AUTH"
     r"|(?<!(?:PAD|EOS|BOS|SEP|CLS|UNK|MAX|MIN|NUM|PER|END)_)(?<!(?:MASK|STOP|NEXT|LAST|INIT)_)"
@@ -39,6 +39,13 @@ _PERHAPS = {
         re.compile(rf"{_DRAWN.pattern}|(?=\D*\d)(?:[A-Za-z0-9]{{4,}}-){{2,}}[A-Za-z0-9]{{4,}}"),
     ),
 }
+_LONG = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[\w+/=-]{16,}")
+# Names with such a word in front or within (TOKEN_HF, GITHUB_TOKEN_RO, KEY_API, HF_TOK), or that end in KEY
+# without a sign before it, as MONKEY does: their values are secrets where they look like one.
+_BY_LOOK = (
+    (re.compile(r"(?:^|_)TOK$|(?:^|_)(?:TOKEN|PASSWD|API_?KEY|CRED)_\w+$|^(?:KEY|PWD)_\w+$"), _DRAWN),
+    (re.compile(r"[A-Z]{2}(?<!SORT)(?<!PUBLIC)(?<!PUB)(?<!HOT)(?<!CACHE)(?<!PRIMARY)KEY$"), _LONG),
+)
 # Of options alone: a `key:` of a manifest and the shell's PWD have none.
 _OPTIONS = frozenset(("KEY", "PWD"))
 # Behind KEY= and AUTH= stand other words too: what has no digit in it and is shorter than a key is one. After
@@ -93,7 +100,17 @@ def is_secret(name: str) -> bool:
 
 def may_be_secret(name: str, *, is_option: bool) -> bool:
     """Whether what stands beside a name, in large letters, may be a secret."""
-    return is_secret(name) or name in _PERHAPS or (is_option and name in _OPTIONS)
+    return is_secret(name) or _look(name) is not None or (is_option and name in _OPTIONS)
+
+
+@lru_cache(maxsize=1 << 12)
+def _look(name: str) -> re.Pattern[str] | None:
+    """What a secret of that name looks like, None where the name tells it, or is that of none."""
+    if name in _PERHAPS:
+        return _PERHAPS[name]
+    if is_secret(name):
+        return None
+    return next((look for names, look in _BY_LOOK if names.search(name)), None)
 
 
 def tells_where(value: str) -> bool:
@@ -114,8 +131,8 @@ def is_name_of_code(value: str) -> bool:
 
 def is_other(name: str, value: str, *, is_option: bool) -> bool:
     """Whether the value beside the name of a secret, in large letters, is none for all that."""
-    if name in _PERHAPS:
-        return not _PERHAPS[name].fullmatch(value)
+    if look := _look(name):
+        return not (look.fullmatch(value) or (look is _DRAWN and _LONG.fullmatch(value)))
     name = _WHICH.sub("", name)
     if name.endswith("CREDENTIALS") and _FILE.fullmatch(value):
         return True

@@ -46,7 +46,7 @@ _ARROWS = re.compile(r"<+")
 _PEM = re.compile(r"---BEGIN [A-Z ]*PRIVATE KEY-*(?P<value>.*?)(?=-{3,}END|\Z)", re.DOTALL)
 # What a line has, in small letters, where anything of _NAMED may be in it.
 _IN_NAMES = (
-    *("pass", "pw", "token", "key", "secret", "credential", "auth"),
+    *("pass", "pw", "tok", "key", "secret", "credential", "auth"),
     *(
         "creds",
         "cred=",
@@ -133,7 +133,7 @@ def _reads(line: str) -> Iterator[re.Match[str]]:
 
 
 def _may_be_read(name: str) -> bool:
-    return may_be_secret(name.upper(), is_option=False) or name.upper() == "TOK"
+    return may_be_secret(name.upper(), is_option=False)
 
 
 def _named(text: str, line: str, start: int) -> Iterator[tuple[str, str, tuple[int, int]]]:

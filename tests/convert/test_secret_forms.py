@@ -20,6 +20,8 @@ srun --ntasks-per-node=4 --container-image=reg.example/x:1 --container-mounts=/d
 NAMES = (
     *("PASSWORD1", "HF_TOKEN_2", "API_KEY_1", "MYPASS", "PASSCODE", "PSWD", "JWT", "BEARER", "COOKIE"),
     *("SESSION_ID", "PASSWORT", "MOT_DE_PASSE", "SLURM_JWT"),
+    *("TOKEN_HF", "GITHUB_TOKEN_RO", "API_KEY_WANDB", "PASSWD_FTP", "PWD_DB", "KEY_API", "HF_TOK"),
+    *("TS_AUTHKEY", "TOKEN_VALUE"),
 )
 STEPS = (
     f"unzip -P {S} x.zip",
@@ -104,6 +106,9 @@ ARGUMENTS = (
     f"--wandb.key={S}",
     f"--model.hf_token {S}",
     f"--bearer {S}",
+    f"--hf-tok {S}",
+    f"--token-value {S}",
+    f"--wandbkey {S}7890",
     f"wandb.key={S}",
     f"--user me:{S}",
     f"-U me -P {S}",
@@ -173,6 +178,8 @@ def test_no_output_has_what_the_operator_exports_as_a_login(tmp_path: Path) -> N
         "download(repo, token=token)\ndownload(\n  dir=dir,\n  token=token,\n  api_key=api_key , x=1)",
         "docker://ubuntu:22.04@sha256:0a http://h:8080/a@b http://$H:$P/a@b http://h:{p}/a@b ssh://[::1]:2/a@b",
         "curl -u $USER:$PW x; --user 1000:1000; echo tokens > num_tokens; echo 1.0 > /etc/secret-version",
+        "TOKEN_LIMIT=4096 TOKEN_TYPE=bpe KEY_METRIC=val_loss MONKEY=Business12",
+        "API_KEY_FILE=/k SORTKEY=a12345678901234567",
         "dataset.key=image_features echo a:b | base64x",
         "pip install hf-transfer==0.1.8 npm_config_loglevel=silent sg.example.com SG.x",
     ],
