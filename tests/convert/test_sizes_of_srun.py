@@ -107,3 +107,17 @@ def test_what_sbatch_was_told_of_a_node_is_the_most_beside_an_own_number(words: 
     text = f"#!/bin/bash\n#SBATCH --ntasks-per-node=4 --gpus-per-node=4 -t 5\nsrun --mpi=none {words} ./t\n"
     job = script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)
     assert job["ranks_per_node"] == ranks
+
+
+@pytest.mark.parametrize(
+    ("hosts", "asked"), [("n[1-3]", True), ("n1,n2", True), ("./hosts", True), ("n1", False)]
+)
+def test_a_list_of_hosts_without_a_number_of_nodes_may_be_of_several(hosts: str, asked: bool) -> None:
+    lines = (
+        f"#!/bin/bash\n#SBATCH -w {hosts} --gpus-per-node=8 -t 5\nsrun --mpi=none --ntasks-per-node=8 ./t\n"
+    )
+    found = convert(classified({"run.sub": lines}), Options({}))
+    questions = [each for each in found.findings if (each.kind, each.key) == ("question", "nodes")]
+    assert bool(questions) == asked
+    told = next(each.told for each in found.launch if each.name == "nodes")
+    assert ("asked for" in told) == asked

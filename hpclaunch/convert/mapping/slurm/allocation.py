@@ -16,7 +16,7 @@ from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.to_fill_in import to_fill_in
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.readback.slurm import forms
-from hpclaunch.spec import scalars
+from hpclaunch.spec import hosts, scalars
 from hpclaunch.values.conversion import Finding, Place
 
 _SIZES = """
@@ -120,9 +120,12 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
         told = f"{each.written} is a range or not known" if each.text is None or each.text else ""
         told = either_of(reading, each.value or ()) or told
         draft.ask(("nodes",), f"how many nodes{': ' * bool(told)}{told}", each.places, each.written)
+    elif (chosen := given.get("nodelist")) is not None and _named_hosts(chosen) != 1:
+        told = f"without -N a job has all hosts of {chosen.written}, and others where these are too few"
+        draft.ask(("nodes",), f"how many nodes: {told}", chosen.places, chosen.written)
     else:
         lines = _of_several_nodes(reading)
-        hosts = None if lines else _of_hosts(reading)
+        listed = None if lines else _of_hosts(reading)
         total = given.get("ntasks") or given.get("gpus")
         if lines or total is not None:
             told = "no line tells, and the operator gave it to sbatch (-N)"
@@ -132,9 +135,9 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
             question = f"how many nodes: {told}"
             named = next((name for name in NODES if name in reading.wanted), "-N of sbatch")
             draft.ask(("nodes",), question, lines, named)
-        elif hosts:
-            what, said = hosts[0]
-            draft.ask(("nodes",), f"how many nodes: {said}", (hosts[1],), what)
+        elif listed:
+            what, said = listed[0]
+            draft.ask(("nodes",), f"how many nodes: {said}", (listed[1],), what)
         else:
             draft.say(
                 "assumed",
@@ -145,6 +148,14 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
                 todo="where the operator gave sbatch -N N, write nodes: N in the job file",
                 key="nodes",
             )
+
+
+def _named_hosts(chosen: Asked) -> int | None:
+    """How many hosts -w names (sbatch(1), --nodelist), None where it is a file of them, or not known."""
+    try:
+        return hosts.count(chosen.text or "")
+    except ValueError:
+        return None
 
 
 def is_for_several(reading: ShellReading) -> bool:
