@@ -1,11 +1,14 @@
 """What of the submitter's shell is not in a job is said where the ranks may miss it."""
 
+from typing import Any
+
 import pytest
 from script_cases import ASK, loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
 
 _HEAD = "#!/bin/bash\n#SBATCH -N 2 -t 10 --ntasks-per-node=8 --gpus-per-node=8\n"
 
@@ -66,3 +69,18 @@ def test_what_is_exported_is_carried_where_no_run_is_found() -> None:
     assert (job["command"], job["env"]) == (ASK, {"HF_HUB_OFFLINE": "1", "A": "2"})
     (out,) = (each for each in found.findings if each.what == "OUT")
     assert (out.kind, out.todo) == ("left", "write it in front of the command: export OUT=/out/${USER}")
+
+
+def _of_run(text: str) -> tuple[dict[str, Any], Conversion]:
+    found = convert(classified({"run.sub": text}), Options({}))
+    return loaded(found.job), found
+
+
+@pytest.mark.parametrize(
+    ("run", "keeps"),
+    [("torchrun --nproc_per_node=8 --nnodes=2 t.py", False), ("--ntasks=16 python t.py", True)],
+)
+def test_what_a_launcher_gives_each_process_is_not_what_the_script_exports(run: str, keeps: bool) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=1 --gpus-per-node=8 -t 60\n"
+    job, _ = _of_run(f"{head}export WORLD_SIZE=$SLURM_NNODES\nsrun --mpi=none {run}\n")
+    assert ("WORLD_SIZE" in job.get("env", {})) == keeps

@@ -2,12 +2,15 @@
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+from script_cases import loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
 
 _HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
 _RUN = "\nsrun --mpi=none ./t\n"
@@ -47,3 +50,27 @@ def test_a_script_that_did_not_come_to_its_run_for_a_file_says_so(guard: str, tm
 )
 def test_a_step_that_fails_and_a_variable_that_is_missing_are_no_guards(line: str) -> None:
     assert _guards(line) == []
+
+
+def _of_run(text: str) -> tuple[dict[str, Any], Conversion]:
+    found = convert(classified({"run.sub": text}), Options({}))
+    return loaded(found.job), found
+
+
+def test_a_tilde_behind_a_colon_of_an_assignment_is_the_home_folder() -> None:
+    given = "E=a:~/x F=~/y:~/z G='q:~/x' H=c:~:d"
+    job, _ = _of_run(f"{_HEAD}export {given}\nI=x:~/i srun --mpi=none ./t\n")
+    line = " ".join(f'{name}="${name}"' for name in "EFGH")
+    said = subprocess.run(
+        ["bash", "-c", f"{given}; echo {line}"],
+        env={"HOME": "/H"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    command = job["command"]
+    script = command if isinstance(command, str) else command[-1]
+    script = script.replace("exec ./t", f"echo {line} I=$I")
+    env = {"HOME": "/H", "PATH": "/usr/bin:/bin", **job.get("env", {})}
+    ran = subprocess.run(["sh", "-c", script], env=env, capture_output=True, text=True, check=True)
+    assert ran.stdout == said.stdout.rstrip("\n") + " I=x:/H/i\n"

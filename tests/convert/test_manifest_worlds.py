@@ -3,7 +3,11 @@
 import pytest
 from manifest_cases import converted
 
+from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.report.conversion import text
 
 _JOB = """\
 apiVersion: batch/v1
@@ -61,3 +65,9 @@ def test_a_world_that_agrees_or_that_another_one_makes_asks_nothing(
 ) -> None:
     facts = _converted(given, pods, command).facts
     assert not [key for key in ("nodes", "ranks_per_node") if facts[(key,)].is_open]
+
+
+def test_a_world_of_a_pod_that_its_ranks_are_not_is_told_in_the_report() -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: ubuntu, "
+    pod += 'command: [python, t.py], env: [{name: WORLD_SIZE, value: "8"}]}]}\n'
+    assert "(WORLD_SIZE was 8)" in text(convert(classified({"a.yaml": pod}), Options({})))

@@ -1,7 +1,10 @@
 """Scripts that prepare data: where none of several commands is clearly the run, which it is is asked."""
 
+from typing import Any
+
 import pytest
 import script_cases
+from script_cases import loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -99,3 +102,20 @@ def test_where_a_script_starts_several_programs_itself_it_is_said_which_one_is_t
     said = [each.why for each in converted(text).findings if "may be the run" in each.what]
     assert len(said) == bool(others)
     assert all(other in said[0] for other in others)
+
+
+def _of_run(text: str) -> tuple[dict[str, Any], Conversion]:
+    found = convert(classified({"run.sub": text}), Options({}))
+    return loaded(found.job), found
+
+
+@pytest.mark.parametrize("start", ["docker run --rm", "srun -N 2 -n 2 docker run --rm"])
+def test_caches_that_a_container_drops_are_dropped_by_a_step_on_the_host(start: str) -> None:
+    drop = f'{start} --privileged r.io/x:1 bash -c "sync; echo 3 > /proc/sys/vm/drop_caches"'
+    keep = "srun -N 2 -n 2 docker run -d --rm --name c r.io/x:1 sleep infinity"
+    run = "docker exec c mpirun -np 16 -H a:8,b:8 ./t"
+    job, _ = _of_run(
+        f"#!/bin/bash\n#SBATCH -N 2 -t 10\n{keep}\nfor i in 1 2 3; do\n  {drop}\n  {run}\ndone\n"
+    )
+    (step,) = job["before_each"]
+    assert ("drop_caches" in step["run"], step["where"], step["per"]) == (True, "host", "node")

@@ -1,5 +1,7 @@
 """A Python program of the ranks that was given: which variables it counts on, and who sets them."""
 
+from typing import Any
+
 import pytest
 from script_cases import loaded
 
@@ -116,3 +118,15 @@ def test_a_program_with_loops_is_no_script_of_the_shell() -> None:
 def test_a_program_that_srun_finds_in_the_working_folder_is_told(line: str, *, is_said: bool) -> None:
     found = [each for each in _converted(line, "").findings if "PATH alone" in each.why]
     assert [each.kind for each in found] == ["assumed"] * is_said
+
+
+def _of_run(text: str) -> tuple[dict[str, Any], Conversion]:
+    found = convert(classified({"run.sub": text}), Options({}))
+    return loaded(found.job), found
+
+
+@pytest.mark.parametrize("option", ["-port 9969", "--some-thing 12", "-some=5"])
+def test_a_number_behind_an_option_that_nobody_knows_is_no_program(option: str) -> None:
+    job, _ = _of_run(f"#!/bin/bash\nmpirun {option} -np 16 -H h0:8,h1:8 -bind-to none -x A=1 python t.py\n")
+    assert (job["command"], job["nodes"], job["ranks_per_node"]) == (["python", "t.py"], "2", "8")
+    assert (job["env"], job["bind"]["cpus"]) == ({"A": "1"}, "none")

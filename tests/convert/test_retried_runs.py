@@ -1,5 +1,7 @@
 """A loop that starts the run again until it ends well: the job starts it once, and that is said."""
 
+from typing import Any
+
 import pytest
 from script_cases import ASK, loaded
 
@@ -7,6 +9,9 @@ from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 from hpclaunch.values.conversion import Conversion
+
+_WHOLE = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+_IN_IMAGE = "srun --mpi=pmix --container-image=r.io/x:1 ./t"
 
 _HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 5\n"
 _RUN = "srun --mpi=none ./t"
@@ -66,3 +71,24 @@ def test_a_loop_that_only_a_good_run_ends_has_no_status_that_is_lost() -> None:
     endless = _converted(f"while true; do\n{_RUN} && break\nsleep 5\ndone").findings
     few = _converted(f"for i in 1 2 3; do\n{_RUN} && break\nsleep 5\ndone").findings
     assert [any(lost in each.why for each in found) for found in (endless, few)] == [False, True]
+
+
+def _of_run(text: str) -> tuple[dict[str, Any], Conversion]:
+    found = convert(classified({"run.sub": text}), Options({}))
+    return loaded(found.job), found
+
+
+@pytest.mark.parametrize(
+    ("line", "goes_on"),
+    [
+        (f"{_IN_IMAGE} || rvs=$((rvs+$?))", True),
+        (f"{_IN_IMAGE} || echo failed", True),
+        (f"{_IN_IMAGE} && echo good", True),
+        (_IN_IMAGE, False),
+        (f"{_IN_IMAGE} || exit 1", False),
+        (f"{_IN_IMAGE}; rvs=$((rvs+$?))", False),
+    ],
+)
+def test_with_set_e_a_loop_goes_on_where_a_list_asks_for_the_status(line: str, goes_on: bool) -> None:
+    job, _ = _of_run(f"{_WHOLE}set -e\nrvs=0\nfor i in 1 2 3; do\n  {line}\ndone\nexit $rvs\n")
+    assert job["trials"].get("keep_going", "false") == ("true" if goes_on else "false")

@@ -1,5 +1,6 @@
 """Scripts that sbatch is given by name, and that are not among the files."""
 
+import pytest
 from script_cases import ASK, loaded
 
 from hpclaunch.convert.conversion import convert
@@ -77,3 +78,13 @@ def test_what_is_typed_into_the_shell_of_salloc_is_no_script() -> None:
     asked = {each.key: each.why for each in found.findings if each.kind == "question"}
     assert asked["command"] == "what each rank executes: it is typed into the shell that salloc opens"
     assert not any("among the files" in each.why + each.todo for each in found.findings)
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_script_in_an_image_that_nobody_gave_may_start_ranks(given: bool) -> None:
+    keep = "docker run --rm --init --detach --gpus all --name=c a/b:1 sleep infinity"
+    files = {"run.sh": f"#!/bin/bash\n{keep}\ndocker exec -it c ./go.sh\n"}
+    files |= {"go.sh": "#!/bin/bash\npython train.py\n"} if given else {}
+    found = convert(classified(files), Options({}))
+    assert not found.job
+    assert any("starts ranks itself" in each.what for each in found.findings) != given

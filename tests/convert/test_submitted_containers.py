@@ -1,10 +1,16 @@
 """Containers of Singularity: in scripts that are submitted in other ones too, and of images of all kinds."""
 
+from typing import Any
+
 import pytest
+from script_cases import ASK, loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_WHOLE = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
 
 _HEAD = "#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=4 -t 60\n"
 _RUN = "srun apptainer exec --nv -B /data train.sif ./t\n"
@@ -67,3 +73,16 @@ def test_the_folder_to_which_shifter_goes_is_told(option: str) -> None:
     run = f"#!/bin/bash\n#SBATCH -N 2 --image=docker:lab/t:1\nsrun shifter {option}./t\n"
     found = convert(classified({"go.sh": run}), Options({})).findings
     assert any("working folder" in each.what for each in found) == (not option)
+
+
+def _of_run(text: str) -> tuple[dict[str, Any], Conversion]:
+    found = convert(classified({"run.sub": text}), Options({}))
+    return loaded(found.job), found
+
+
+@pytest.mark.parametrize("own", ["", "--container-mounts=/e:/e"])
+def test_mounts_of_the_scripts_own_container_are_asked_for_where_srun_has_none(own: str) -> None:
+    head = f"{_WHOLE}#SBATCH --container-mounts=/d:/d\n#SBATCH --container-workdir=/d\n"
+    job, found = _of_run(f"{head}srun --mpi=pmix --container-image=r.io/x:1 {own} ./t\n")
+    assert job["mounts"] == (["/e:/e"] if own else [ASK])
+    assert any(each.kind == "left" and "--container-workdir" in each.what for each in found.findings)

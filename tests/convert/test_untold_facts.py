@@ -4,11 +4,16 @@ from typing import Any
 
 import pytest
 import script_cases
+from script_cases import loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
+from hpclaunch.report.conversion import markdown, text
 from hpclaunch.values.conversion import Conversion
+
+_WHOLE = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+_IN_IMAGE = "srun --mpi=pmix --container-image=r.io/x:1 ./t"
 
 
 def _of(options: str, lines: str) -> tuple[dict[str, Any], Conversion]:
@@ -236,3 +241,28 @@ def test_the_one_command_that_is_understood_is_told_to_be_that(lines: str) -> No
     _, found = _of("-n 1 -t 60", f"modelica --steps 4\n{lines}")
     (assumed,) = [each.why for each in found.findings if each.became == "command"]
     assert ("that is understood" in assumed) == bool(lines)
+
+
+def _of_run(text: str) -> tuple[dict[str, Any], Conversion]:
+    found = convert(classified({"run.sub": text}), Options({}))
+    return loaded(found.job), found
+
+
+def test_a_limit_made_of_a_default_that_stands_behind_it_is_said_to_be() -> None:
+    head = _WHOLE.replace(" -t 60", "")
+    files = {
+        "run.sub": f'{head}: "${{NEXP:=5}}"\nfor i in $(seq $NEXP); do {_IN_IMAGE}; done\n',
+        "config.sh": "export DGXNNODES=2 WALLTIME=$(( NEXP * 8 + 10 ))\n",
+    }
+    for given, said in (({}, ["5"]), ({"NEXP": "5"}, [])):
+        found = convert(classified(files), Options(given))
+        assert loaded(found.job)["time"] == "00:50:00"
+        own = (each for each in found.findings if each.what == "NEXP" and "before the script" in each.why)
+        assert [each.became for each in own] == said
+
+
+def test_what_is_said_of_carried_values_stands_in_the_texts_too() -> None:
+    _, found = _of_run(f"{_WHOLE}export MASTER_ADDR=$(hostname)\nsrun --mpi=none ./t\n")
+    (why,) = (each.why for each in found.findings if each.key == "rendezvous")
+    assert " ".join(text(found).split()).count(why) == 1
+    assert why in markdown(found).replace("\\", "")

@@ -4,11 +4,15 @@ from typing import Any
 
 import pytest
 import script_cases
+from script_cases import ASK
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 from hpclaunch.values.conversion import Conversion
+
+_WHOLE = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+_IN_IMAGE = "srun --mpi=pmix --container-image=r.io/x:1 ./t"
 
 _JOB = "#!/bin/bash\n#SBATCH -J x -N 2 --ntasks-per-node=8 --gres=gpu:8 -t 60\n"
 
@@ -131,3 +135,15 @@ def test_gpus_of_several_kinds_are_asked_for_and_not_told_as_one_kind(option: st
     _, found = _of(text)
     assert "gpus_per_node" in _asked(found)
     assert "gpu_type" not in found.job
+
+
+def test_the_job_files_own_word_for_a_trial_is_not_to_be_filled_in() -> None:
+    job, found = _of(f"{_WHOLE}for i in 1 2 3; do\n  {_IN_IMAGE} |& tee log-$i.txt\ndone\n")
+    assert job["trials"]["log"] == "log-{trial}.txt"
+    assert not [each for each in found.findings if "fill in" in each.why]
+
+
+@pytest.mark.parametrize("mount", ["/a:/__PATH__", "__CLAIM__:/data"])
+def test_a_part_of_a_mount_that_nobody_filled_in_is_asked_for(mount: str) -> None:
+    job, _ = _of(f"{_WHOLE}{_IN_IMAGE.replace(' ./t', '')} --container-mounts={mount} ./t\n")
+    assert job["mounts"] == [ASK]

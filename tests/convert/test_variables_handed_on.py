@@ -1,11 +1,18 @@
 """What docker hands on by -e, and srun: what becomes of it, by whose it is and where its value is known."""
 
+from typing import Any
+
 import pytest
 import script_cases
+from script_cases import loaded
 
 from hpclaunch.convert import conversion
+from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_WHOLE = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
 
 SETTINGS = {
     "config_TWO_x.sh": (
@@ -143,3 +150,26 @@ def test_that_a_variable_names_the_first_node_does_not_tell_that_ranks_use_no_mp
     found = conversion.convert(classified({"run.sub": text}), Options({}))
     assert ("mpi" in script_cases.loaded(found.job)) == asked
     assert "rendezvous: torch" in found.job
+
+
+def _of_run(text: str) -> tuple[dict[str, Any], Conversion]:
+    found = convert(classified({"run.sub": text}), Options({}))
+    return loaded(found.job), found
+
+
+def test_all_that_a_configuration_exports_is_handed_on_however_its_names_become_options() -> None:
+    asks = "mapfile -t E < <(env -i bash -c '. config.sh && compgen -e' | grep -E -v '^(PWD|SHLVL)')"
+    keep = "srun -N 2 -n 2 docker run -d --rm --name c r.io/x:1 sleep infinity"
+    run = 'docker exec "${E[@]/#/--env=}" c mpirun -np 16 -H a:8,b:8 ./t'
+    files = {
+        "run.sub": f"#!/bin/bash\n#SBATCH -N 2 -t 10\nsource config.sh\n{asks}\n{keep}\n{run}\n",
+        "config.sh": "export LR=1 BS=2\n",
+    }
+    found = convert(classified(files), Options({}))
+    assert loaded(found.job)["env"] == {"LR": "1", "BS": "2"}
+    assert not [each for each in found.findings if "never reached" in each.why]
+
+
+def test_what_a_script_makes_and_exports_without_a_known_run_is_left() -> None:
+    _, found = _of_run(f"{_WHOLE}export A=$(./made) B=1\n$RUN\n")
+    assert any(each.kind == "left" and each.what.startswith("A") for each in found.findings)
