@@ -32,6 +32,8 @@ def _job(*lines: str) -> dict[str, Any]:
         (("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_JOB_NUM_NODES=1", _RUN), ASK, "8"),
         (("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_JOB_NUM_NODES=2", _RUN), "2", "8"),
         (("#SBATCH -N 2 --ntasks-per-node=8", "SLURM_JOB_NUM_NODES=1 " + _RUN), ASK, "8"),
+        (("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_NNODES=1", _RUN), ASK, "8"),
+        (("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_NNODES=2", _RUN), "2", "8"),
         (("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_NTASKS=4", _RUN), "2", ASK),
     ],
 )

@@ -14,13 +14,15 @@ _SIZES = {
     "SLURM_NTASKS": ("ntasks", "ranks_per_node", "how many ranks on each node, and in all"),
     "SLURM_NTASKS_PER_NODE": ("ntasks-per-node", "ranks_per_node", "how many ranks on each node"),
     "SLURM_JOB_NUM_NODES": ("nodes", "nodes", "how many nodes the run has"),
+    "SLURM_NNODES": ("nodes", "nodes", "how many nodes the run has"),
 }
 _GIVE_N = "write -n beside it where fewer are meant (--ntasks=$SLURM_JOB_NUM_NODES for one on each node)"
 
 
 def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
-    """SLURM_NTASKS of the script is -n of a srun that has none, SLURM_JOB_NUM_NODES its -N, and where nobody
-    told sbatch of tasks SLURM_NTASKS_PER_NODE that option (srun(1), "INPUT ENVIRONMENT VARIABLES")."""
+    """SLURM_NTASKS of the script is -n of a srun that has none, SLURM_JOB_NUM_NODES and SLURM_NNODES its -N,
+    and where nobody told sbatch of tasks SLURM_NTASKS_PER_NODE that option (srun(1), "INPUT ENVIRONMENT
+    VARIABLES")."""
     if run.command.program != "srun":
         return
     given = {**dict(run.command.environment), **dict(run.command.prefix)}
