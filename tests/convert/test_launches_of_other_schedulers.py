@@ -107,3 +107,14 @@ def test_a_word_of_jsrun_is_none_of_the_command() -> None:
     found = _of("#BSUB -nnodes 2\njsrun -e individual -o out.%h -n 12 -r 6 -g 1 python t.py --x 1")
     assert any(each.became == "command: python t.py --x 1" for each in found.findings)
     assert _told(found)["GPUs"] == "6 on each node"
+
+
+@pytest.mark.parametrize(
+    "run", ["jsrun -n 4 -r 2", "orterun -np 4", "horovodrun -np 4", "mpirun_rsh -np 2 a b"]
+)
+def test_a_launch_whose_output_tee_keeps_is_part_of_what_is_launched(run: str) -> None:
+    found = _of(f"#BSUB -nnodes 2\n{run} ./t | tee t.log\ndate | tee d.log")
+    assert _told(found)["ranks"] == f"{1 if ' 2 a' in run else 2} on each node"
+    (its,) = [each for each in found.findings if each.what == "tee t.log"]
+    assert (its.kind, "hpclaunch logs" in its.why) == ("replaced", True)
+    assert not _left(found, "./t")

@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_ssh, other_containers, refusals, singularity
 from hpclaunch.convert.mapping import other_schedulers, own_program
+from hpclaunch.convert.mapping.around import logs
 from hpclaunch.convert.mapping.docker import config_env, container, launch
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.docker.steps import started
@@ -22,7 +23,7 @@ from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PREPARES
-from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.programs.singularity import in_image
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import program_of, shown
@@ -90,6 +91,15 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
             _say_another(reading, start, run, draft)
     if run is not None:
         _put(reading, run, found, draft)
+    _say_logs(reading, [each.command for each in starts], draft)
+
+
+def _say_logs(reading: ShellReading, runs: Sequence[Command], draft: Draft) -> None:
+    """Say that `... | tee FILE` behind a launch is not needed."""
+    kept = [shown(each.path) for run in runs for each in run.writes if each.tee]
+    for command in reading.commands if kept else ():
+        if logs.is_tee(command) and any(shown(word) in kept for word in command.words[1:]):
+            draft.say("replaced", (command.place,), command.brief(), why=logs.OF_RECORD)
 
 
 class _Start(Struct, frozen=True):
@@ -112,7 +122,7 @@ class _Start(Struct, frozen=True):
 def _start(command: Command) -> _Start | None:
     its = layers(command.words)
     container = in_image(its)
-    mpirun = next((each for each in its if each.program in ("mpirun", "mpiexec.hydra")), None)
+    mpirun = next((each for each in its if each.program in MPI), None)
     by = next((each for each in its if by_jsrun.is_run(command, each, its[-1])), None)
     found = container is not None or mpirun is not None or by is not None
     return _Start(command, its, container, mpirun, by) if found else None

@@ -11,7 +11,7 @@ from hpclaunch.convert.reading import Command, Loop, Output, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, shown
 
 _FROM_HERE = "relative paths start from the job file's folder"
-_OF_RECORD = "hpclaunch keeps the output of each job in its record: `hpclaunch logs`"
+OF_RECORD = "hpclaunch keeps the output of each job in its record: `hpclaunch logs`"
 IN_LOGS = "the output of trials and steps is in their logs and in the job's own: `hpclaunch logs`"
 _OF_TRIALS = "each trial has a log NAME-JOBID-trial-N.log, so no two jobs write to one file"
 _IS_READ = "what stands behind the run has to do with this file, and a trial has a log of its own name"
@@ -60,7 +60,7 @@ def _log_of(command: Command, output: Output, loop: Loop | None, draft: Draft, o
     places = (command.place,)
     what = f"the log {shown(output.path)}"
     if ("trials", "count") not in draft.facts:
-        draft.say("replaced", places, what, why=_OF_RECORD)
+        draft.say("replaced", places, what, why=OF_RECORD)
     elif text not in (None, "/dev/null") and (loop is None or "{trial}" in (text or "")) and not own_file:
         draft.put(("trials", "log"), text, places, what, why=_FROM_HERE)
         if other := other_numbers(output, loop):
