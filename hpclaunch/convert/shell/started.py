@@ -25,9 +25,11 @@ def starts(walker: "Walker", script: str) -> tuple[Started, ...]:
     """Those that were walked so far, each with the words behind the script's name."""
     found = []
     for command in walker.commands:
-        if command.place.file == script or command.within:
+        if command.place.file == script:
             continue
         its = layers(command.words)
+        if command.within and all(each.program not in SUBMITTERS for each in its):
+            continue  # of sbatch a line takes the number of the job, which runs all the same
         words = list(its[-1].words)
         if any(each.program not in _AROUND for each in its[:-1]) or not words:
             continue

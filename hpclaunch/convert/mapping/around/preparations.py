@@ -85,9 +85,9 @@ def _say_others(
     rivals = [each for words, each in others.items() if words != taken.words and _may_rival(each)]
     if rivals:
         listed = "; ".join(each.text for each in rivals[:_MOST_SHOWN])
-        why = (
-            f"which is the job's run: {taken.text} was taken, the last one, and it may be another ({listed})"
-        )
+        is_of_script = any(each.place.file != run.command.place.file for each in rivals)
+        which = "that of the script that is read" if is_of_script else "the last one"
+        why = f"which is the job's run: {taken.text} was taken, {which}, and it may be another ({listed})"
         todo = "where it is another write that as `command`, and what comes behind it as a step of `after`"
         places = [run.command.place, *(each.place for each in rivals)]
         draft.say("question", places, f"{len(rivals) + 1} commands may be the run", why=why, todo=todo)

@@ -71,7 +71,8 @@ def _submitted_often(reading: ShellReading, draft: Draft) -> None:
     if len(own) > 1:
         *others, taken = own.values()
         text = taken.brief(_BRIEF)
-        why = f"each is a job of its own, and this file is that of the last: {text}"
+        is_last = all(each.place <= taken.place for each in others)
+        why = f"each is a job of its own, and this file is that of {'the last: ' * is_last}{text}"
         todo = "convert again without the other lines for each of them, or make its job file of this one"
         places = [each.place for each in (*others, taken)]
         draft.say("question", places, f"{len(own)} lines submit jobs", why=why, todo=todo)

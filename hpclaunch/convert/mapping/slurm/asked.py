@@ -133,9 +133,13 @@ def _of_line(reading: ShellReading, directive: Directive) -> list[Asked]:
 
 
 def submitting(reading: ShellReading) -> list[Command]:
-    """The sbatch and salloc commands that start the launcher's own job. What a job's script submits while it
-    runs, itself once more or what comes next, is another job."""
+    """The sbatch and salloc commands that start the launcher's own job, the last of which counts: that of the
+    script, and not of another one. What a job's script submits while it runs, itself once more or what comes
+    next, is another job."""
     found = [each for each in reading.of("sbatch", "salloc") if not _is_in_a_job(each)]
+    if len(found) > 1:
+        its = {each.place for each in reading.started}
+        found.sort(key=lambda each: each.place in its)
     if not found or not reading.directives:
         return found
     own = {*reading.followed, *(each.place for each in reading.started)}

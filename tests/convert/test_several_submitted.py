@@ -1,0 +1,31 @@
+"""A script that submits several others: what it asks for one of them is nothing of the others."""
+
+from script_cases import loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_MAIN = "#!/bin/bash\n#SBATCH -N 4 --ntasks-per-node=8 --gpus-per-node=8\nsrun --mpi=pmix ./solve $1\n"
+_POST = "#!/bin/bash\n#SBATCH -n 1\n./collect\n"
+_SUBMIT = """#!/bin/bash
+main=$(sbatch --parsable -t 600 -J big --export=ALL,A=1 main.sh fast)
+sbatch -N 1 -t 1 -J post --export=ALL,A=2 --dependency=afterany:$main post.sh slow
+"""
+
+
+def _converted() -> Conversion:
+    return convert(classified({"all.sh": _SUBMIT, "main.sh": _MAIN, "post.sh": _POST}), Options({}))
+
+
+def test_the_job_has_what_its_own_submission_asks() -> None:
+    job = loaded(_converted().job)
+    assert (job["name"], job["nodes"], job["time"], job["env"]) == ("big", "4", "10:00:00", {"A": "1"})
+    assert job["command"] == ["./solve", "fast"]
+
+
+def test_which_of_them_it_is_is_told() -> None:
+    said = [each.why for each in _converted().findings if each.what == "2 lines submit jobs"]
+    assert len(said) == 1
+    assert "this file is that of sbatch --parsable -t 600 -J big" in said[0]
