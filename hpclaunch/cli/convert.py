@@ -15,7 +15,7 @@ from hpclaunch.cli.writing import put, refuse_existing
 from hpclaunch.convert.conversion import convert as convert_inputs
 from hpclaunch.convert.inputs import read_inputs
 from hpclaunch.convert.options import Options, Render
-from hpclaunch.convert.secret_texts import hide
+from hpclaunch.convert.secrets.texts import hide
 from hpclaunch.report.conversion import for_json, markdown, text
 from hpclaunch.spec import check_text
 from hpclaunch.spec.document import Document

@@ -11,8 +11,8 @@ from msgspec import structs
 from hpclaunch.convert.draft import NULL, Draft, Fact, Key, dotted, shown
 from hpclaunch.convert.jobcheck import groups_of, owners, refused
 from hpclaunch.convert.jobtext import text_of
-from hpclaunch.convert.secret_names import is_secret
-from hpclaunch.convert.secret_texts import hide
+from hpclaunch.convert.secrets.names import is_secret
+from hpclaunch.convert.secrets.texts import hide
 from hpclaunch.spec.read import parse_job
 from hpclaunch.spec.sets import node_of
 from hpclaunch.spec.tree import MappingNode, Node, ScalarNode, is_null

@@ -34,7 +34,7 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.reading import MOST, Command, ShellReading
-from hpclaunch.convert.secrets import Secrets, ask_instead, of_commands, without_values
+from hpclaunch.convert.secrets.values import Secrets, ask_instead, of_commands, without_values
 from hpclaunch.convert.writing import write
 from hpclaunch.values.conversion import Conversion, Finding, Place
 from hpclaunch.values.errors import InputError, Problem

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hpclaunch.convert.draft import Draft, Fact, sayable, shown
 from hpclaunch.convert.jobcheck import SHORT
-from hpclaunch.convert.secrets import Secrets
+from hpclaunch.convert.secrets.values import Secrets
 from hpclaunch.values.conversion import Finding, LaunchFact, Place, State
 
 _MOST = 3  # mounts or names

@@ -7,8 +7,8 @@ from click.testing import CliRunner
 from test_secret_texts import S, outputs
 
 from hpclaunch.cli.main import hpclaunch
-from hpclaunch.convert.secret_names import is_secret
-from hpclaunch.convert.secret_texts import hide, values
+from hpclaunch.convert.secrets.names import is_secret
+from hpclaunch.convert.secrets.texts import hide, values
 
 LAUNCHER = """#!/bin/bash
 #SBATCH -N 2

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hpclaunch.cli.main import hpclaunch
-from hpclaunch.convert.secret_texts import HIDDEN, hide, lines, values
+from hpclaunch.convert.secrets.texts import HIDDEN, hide, lines, values
 from hpclaunch.values.errors import InputError
 
 S = "Zq7pLm2vXw9t"

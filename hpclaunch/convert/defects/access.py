@@ -12,8 +12,8 @@ from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.names import REMOTE, SHELLS, STEPS
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.convert.secret_names import is_secret
-from hpclaunch.convert.secret_texts import lines, values
+from hpclaunch.convert.secrets.names import is_secret
+from hpclaunch.convert.secrets.texts import lines, values
 from hpclaunch.readback.shell import tree
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Finding, Place

@@ -14,7 +14,7 @@ from hpclaunch.convert.families import own_groups, own_pods
 from hpclaunch.convert.families.own_text import SIGNAL, Rendered, command, environment, is_chain, read
 from hpclaunch.convert.inputs import Input
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.secrets import Secrets, ask_instead
+from hpclaunch.convert.secrets.values import Secrets, ask_instead
 from hpclaunch.readback.place import form_text
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.cpulist import format_list

@@ -8,7 +8,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.environment import Config
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.repair import Object
-from hpclaunch.convert.secret_names import is_name_of_code, tells_where
+from hpclaunch.convert.secrets.names import is_name_of_code, tells_where
 from hpclaunch.values.conversion import Place
 
 # What is done with objects of these kinds, which say nothing of the launch itself.

@@ -13,7 +13,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import mpi, rendezvous
-from hpclaunch.convert.secret_names import is_secret, names_file
+from hpclaunch.convert.secrets.names import is_secret, names_file
 from hpclaunch.convert.to_fill_in import to_fill_in
 from hpclaunch.readback.kubelet import expand
 from hpclaunch.spec import scalars

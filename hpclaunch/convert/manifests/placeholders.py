@@ -16,7 +16,7 @@ from hpclaunch.convert.draft import Draft, Key, shown
 from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.launch import Launch
 from hpclaunch.convert.programs.names import SHELLS
-from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.values.conversion import Place
 
 _PLACE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")

@@ -11,7 +11,7 @@ from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.volumes import short_name
 from hpclaunch.convert.manifests.workload import Pod, Workload
-from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.values.conversion import Place
 
 _COPY = re.compile(

@@ -14,7 +14,7 @@ from hpclaunch.convert.programs.layers import MPI, PER_GPU, may_be_many
 from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.convert.shell import slurm_options
 from hpclaunch.readback.shell.values import Unknown, Value, known, program_of, shown
 from hpclaunch.values.conversion import Place

@@ -13,7 +13,7 @@ from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.plain import by_env
 from hpclaunch.convert.reading import Command
-from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
 
 # What a variable of theirs changes is no more than how they say something.

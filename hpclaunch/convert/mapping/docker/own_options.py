@@ -10,7 +10,7 @@ from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.programs.flags import cut
-from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 

@@ -22,7 +22,7 @@ from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import is_here, line
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.convert.secret_names import is_secret, names_file
+from hpclaunch.convert.secrets.names import is_secret, names_file
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
 _HERE = re.compile(r"|localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0")

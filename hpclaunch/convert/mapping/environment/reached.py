@@ -14,7 +14,7 @@ from hpclaunch.convert.programs.flags import cut
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.programs.plain import by_env
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.readback.shell.values import Value, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import acts_on_commands

@@ -9,7 +9,7 @@ from hpclaunch.convert.mapping.words.host_lists import HostList, lists
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs.layers import OVER_HOSTS, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values import cpulist
 from hpclaunch.values.conversion import Place

@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.words.texts import split
 from hpclaunch.convert.programs.flags import cut
 from hpclaunch.convert.reading import Command
-from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 

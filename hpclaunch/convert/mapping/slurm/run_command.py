@@ -24,7 +24,7 @@ from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer, length
 from hpclaunch.convert.programs.names import BY_MPI, STEPS
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.convert.shell.walk import wanted_inside
 from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, shown

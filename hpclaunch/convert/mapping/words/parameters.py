@@ -12,7 +12,7 @@ from hpclaunch.convert.mapping.words.lines import uses_of
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.convert.reading import Assigned, Command, ShellReading
-from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.readback.shell.values import Part, Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 

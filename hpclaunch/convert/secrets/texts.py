@@ -6,16 +6,16 @@ import string
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from hpclaunch.convert import secret_forms, secret_pods
-from hpclaunch.convert.secret_forms import VALUE
-from hpclaunch.convert.secret_names import is_name_of_code, is_other, is_secret, may_be_secret, tells_where
+from hpclaunch.convert.secrets import forms, pods
+from hpclaunch.convert.secrets.forms import VALUE
+from hpclaunch.convert.secrets.names import is_name_of_code, is_other, is_secret, may_be_secret, tells_where
 
 HIDDEN = "***"
 _NAME = r"(?P<name>[A-Za-z_][\w-]{0,60})"
 # What closes a name: it may be an element of an array or of a dictionary, and have quotes within quotes.
 _CLOSED = r"(?:\\?[\"'])?(?:\[[0-9]{0,6})?\]?"
 # Behind ${NAME:? stands what is said where nobody gave it, and an option is no value of a word before it.
-_NAMED = re.compile(rf"(?<![\w$-]){_NAME}{_CLOSED}(?:=|:(?!\?)[ \t]*(?!-\w\s){secret_pods.MARKS})")
+_NAMED = re.compile(rf"(?<![\w$-]){_NAME}{_CLOSED}(?:=|:(?!\?)[ \t]*(?!-\w\s){pods.MARKS})")
 _OPTION = re.compile(r"(?<![\w.-])--?(?P<name>[A-Za-z_][\w.-]{0,80})(?:=|[ \t]+)(?!-)")
 # An assignment of Python or of a file of settings, and a comparison.
 _SPACED = re.compile(
@@ -105,10 +105,10 @@ def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
         yield from _named(text, line, start)
         yield from _spaced(line, start)
         if "name" in line:
-            for name, found, before in secret_pods.found_at(text, start, start + len(line)):
+            for name, found, before in pods.found_at(text, start, start + len(line)):
                 yield from _value(name, found, before)
-    for start, line in _lines_with(secret_forms.HINTS, text):
-        for name, found in secret_forms.found_in(line):
+    for start, line in _lines_with(forms.HINTS, text):
+        for name, found in forms.found_in(line):
             yield from _value(name, found, start, is_option=True)
         for found in _reads(line):
             names = found["names"].split()

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secrets.names import is_secret
 
 _LONGEST = 8000  # characters of lines that have one of the two each
 # An anchor and a tag.

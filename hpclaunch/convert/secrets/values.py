@@ -7,8 +7,8 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft, Fact
 from hpclaunch.convert.reading import Assigned, Command
-from hpclaunch.convert.secret_names import is_secret
-from hpclaunch.convert.secret_texts import HIDDEN, hide, values
+from hpclaunch.convert.secrets.names import is_secret
+from hpclaunch.convert.secrets.texts import HIDDEN, hide, values
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.spec.job import Job
 from hpclaunch.values.conversion import Finding
