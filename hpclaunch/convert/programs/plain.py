@@ -12,6 +12,7 @@ from itertools import takewhile
 
 from hpclaunch.convert.programs.flags import Table, leading, table, take
 from hpclaunch.convert.programs.layers import Layer, Option, may_be_many
+from hpclaunch.convert.programs.profilers import PROFILERS
 from hpclaunch.readback.shell.values import Unknown, Value, join, known, program_of, shown
 
 _TABLES: dict[str, Table] = {
@@ -41,7 +42,8 @@ _TABLES: dict[str, Table] = {
     "stdbuf": table(((1, "input=i output=o error=e"),)),
 }
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-IN_FRONT = _TABLES.keys() - {"sudo", "sshpass"}  # they go on with the environment that they have
+# They go on with the environment that they have.
+IN_FRONT = (_TABLES.keys() - {"sudo", "sshpass"}) | PROFILERS
 _DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?")
 _OF_FILE = re.compile(r"\$\(\s*(?:<|(?:cat|grep|sed|awk|xargs)\b)")
 _NICENESS = re.compile(r"-[0-9]+")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hpclaunch.convert.programs import ssh
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, SHELLS, STEPS, any_of
-from hpclaunch.convert.programs.plain import by_env
+from hpclaunch.convert.programs.plain import IN_FRONT, by_env
 from hpclaunch.convert.shell import remote_files, started_files
 from hpclaunch.convert.shell.folder import OF_PROCESS
 from hpclaunch.convert.shell.names import with_names
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
 
 _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH)}(?=[\s;\"']|$)")
-_AROUND = frozenset(("nohup", "timeout", "nice", "time", "stdbuf", "env", "setsid", "ionice", "unbuffer"))
-_PERHAPS = _AROUND.union(SHELLS)
+_PERHAPS = IN_FRONT | {*SHELLS}
 # What hands the environment on, where a program of another machine or container may get it as it is.
-_HAND_ON = _AROUND.union(STEPS, ("bash", "xargs", "parallel"))
+_HAND_ON = IN_FRONT | {*STEPS, "bash", "xargs", "parallel"}
 _KEEPS_BACK = re.compile(r"--export=(?!ALL\b)")
 _BASH = "bash"  # another shell has no functions from its environment
 _GIVES_TEXT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
@@ -44,7 +43,7 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
     if first and "/" not in first and first not in _PERHAPS:
         return False
     its = layers(words)
-    if all(each.program in _AROUND for each in its[:-1]):
+    if all(each.program in IN_FRONT for each in its[:-1]):
         words = its[-1].words
     found = _script(shell, words)
     if found is None:

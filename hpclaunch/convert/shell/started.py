@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hpclaunch.convert.mapping.slurm import export
 from hpclaunch.convert.programs.layers import Layer, layers, may_be_many
 from hpclaunch.convert.programs.names import SHELLS, SUBMITTERS
-from hpclaunch.convert.programs.plain import by_env
+from hpclaunch.convert.programs.plain import IN_FRONT, by_env
 from hpclaunch.convert.reading import Assigned, Started
 from hpclaunch.readback.shell import inside
 from hpclaunch.readback.shell.state import Variable
@@ -16,9 +16,7 @@ from hpclaunch.readback.shell.values import Unknown, Value, base_name, known
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
 
-_AROUND = frozenset(
-    (*SUBMITTERS, *("env", "nohup", "nice", "time", "timeout", "stdbuf", "setsid", "ionice", "unbuffer"))
-)
+_AROUND = frozenset((*SUBMITTERS, *IN_FRONT))
 
 
 def starts(walker: "Walker", script: str) -> tuple[Started, ...]:

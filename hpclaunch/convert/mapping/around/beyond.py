@@ -12,6 +12,7 @@ from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import decided, in_doubt
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, may_be_many
 from hpclaunch.convert.programs.names import interpreter
+from hpclaunch.convert.programs.profilers import PROFILERS
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
@@ -36,7 +37,12 @@ _PRIORITY = (
 )
 _NO_TERMINAL = ("the script of a job waits for its ranks, and has no terminal", "")
 _TO_LOG = ("hpclaunch keeps the output of each job in its record: `hpclaunch logs`", "")
+_PROFILED = (
+    "it looked at what starts the ranks, and a job starts them itself",
+    "write `profile` for nsys and ncu, or begin the command with it",
+)
 _OF_STARTER = {
+    **dict.fromkeys(PROFILERS, _PROFILED),
     **dict.fromkeys(("nice", "ionice"), _PRIORITY),
     **dict.fromkeys(("nohup", "setsid"), _NO_TERMINAL),
     **dict.fromkeys(("stdbuf", "unbuffer"), _TO_LOG),
