@@ -30,7 +30,7 @@ def _converted(text: str, gpus: int = 8):
         "tini -- torchrun --nproc_per_node=8 t.py",
         "gosu me python -m torch.distributed.run --nproc-per-node 8 t.py",
         "su me -c 'torchrun --nproc_per_node=8 t.py'",
-        "nsys profile -o x torchrun --nproc_per_node=8 t.py",
+        "strace -f torchrun --nproc_per_node=8 t.py",
         "pip install x\nbash -c 'accelerate launch --num_processes 8 t.py'",
         'RUN=(torchrun --nproc_per_node=8 t.py)\n"${RUN[@]}"',
         "some-wrapper mpirun -np 8 ./t",
@@ -40,6 +40,13 @@ def test_a_launcher_in_other_words_is_asked_about(text: str) -> None:
     facts = _converted(text).facts
     assert facts[("ranks_per_node",)].is_open
     assert facts[("command",)].is_open
+
+
+def test_a_profiler_around_a_launcher_is_said_to_be_gone() -> None:
+    draft = _converted("nsys profile -o x torchrun --nproc_per_node=4 t.py")
+    assert job(draft)["ranks_per_node"][0] == 4
+    (said,) = (each for each in draft.findings if each.what == "nsys profile -o x")
+    assert said.kind == "left"
 
 
 @pytest.mark.parametrize(
