@@ -2,6 +2,7 @@
 echo or by printf."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
@@ -108,6 +109,7 @@ def _pieces(shell: "Walker", name: str) -> tuple[list[tuple[Command, Value]], bo
     return pieces[::-1], into is not None
 
 
+@lru_cache(maxsize=4096)  # all that was written is asked for at each file that is sourced
 def _name(path: Value) -> str:
     """What the path is called, also where a part of it is not known but the same each time; "" where it is
     not so."""

@@ -24,8 +24,9 @@ _END = ("c", "d")
 def by(reading: ShellReading, directive: Directive) -> Command | None:
     """The last command that may change the line before its script is submitted."""
     place = directive.place
-    text = "".join(_lines(reading, place.file)[place.line - 1 : place.line])
-    for command, edits, extended in reversed(_edits(reading, place.file)):
+    found = _edits(reading, place.file)
+    text = "".join(_lines(reading, place.file)[place.line - 1 : place.line]) if found else ""
+    for command, edits, extended in reversed(found):
         if any(_changes(each, text, place.line, extended) for each in edits):
             return command
     return None
