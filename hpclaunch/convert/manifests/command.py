@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, shown
-from hpclaunch.convert.manifests import launchers, loops, mpi_size, shelltext, steps
+from hpclaunch.convert.manifests import launchers, loops, mpi_size, prepared, shelltext, steps
 from hpclaunch.convert.manifests.launch import Launch, line_in, words_of
 from hpclaunch.convert.manifests.loops import Looped
 from hpclaunch.convert.manifests.shelltext import ShellText, Unit
@@ -14,6 +14,7 @@ from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around import other_runs
 from hpclaunch.convert.mapping.around.preparations import Candidate, ask, prepares
 from hpclaunch.convert.mapping.around.working_folder import FOLDERS
+from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.words.texts import NOTHING, line
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import MPI, layers
@@ -60,6 +61,7 @@ def put(
     else:
         there = folder_gone_to(workload, launch)
         lines = launch.lines
+        command = prepared.in_front(launch, prepared.numbers(workload, launch), command)
         if there and launch.shell is not None and launch.shell_place is not None:
             command = _in_folder(there, command)
             lines = (*lines, line_in(launch.shell_place, launch.shell.folder_line))
@@ -115,6 +117,10 @@ def _variables(workload: Workload, launch: Launch, shell: ShellText, draft: Draf
         if of_text and command is not None and f"${name}" not in command and f"${{{name}" not in command:
             why = "the text has used it, and exports it to nobody"
             draft.say("without effect", lines, shown(f"{name}={value}", 60), why=why)
+            continue
+        if owner(name) == "rendezvous" and ("rendezvous",) in draft.facts:
+            why = f"rendezvous: torch gives each rank its own ({name} was {shown(value, 60)})"
+            draft.say("replaced", lines, f"export {name} in the shell's text", why=why)
             continue
         draft.put(("env", name), value, lines, f"export {name} in the shell's text")
         if name in unseen and not of_text:
@@ -259,9 +265,15 @@ def _around(
         )
     on_nodes: list[Unit] = []
     gone = folder_gone_to(workload, launch)
+    by_ranks = prepared.numbers(workload, launch)
     for number, unit in enumerate(shell.units):
         at = line_in(place, unit.line)
         before = number < shell.launch
+        if number in by_ranks:
+            text = unit.text.strip().removesuffix(";")
+            became = f"command: {text}; ..."
+            draft.say("carried", [at], text, became=became, why=prepared.WHY, key="command")
+            continue
         if before and unit.exports and not unit.words and all(name in carried for name, _ in unit.exports):
             continue
         if before and _sets_up_nodes(workload, launch, shell, unit, at, draft):

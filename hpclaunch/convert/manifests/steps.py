@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests.prepared import changes_shell
 from hpclaunch.convert.manifests.shelltext import ShellText, Unit
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around.working_folder import FOLDERS
@@ -88,7 +89,7 @@ def put(
     if program == "sleep" and before and workload.is_apart:
         why = "ranks are started when all nodes are there"
         draft.say("replaced", [place], text, why=why)
-    elif workload.is_apart and ("rendezvous",) in draft.facts and _are_of_rendezvous(unit):
+    elif ("rendezvous",) in draft.facts and _are_of_rendezvous(unit):
         draft.say("replaced", [place], text, why=rendezvous.SETS_ALL)
     elif (unit.exports and not unit.words) or program in _READS:
         why = "its value is made in the pod, and a step of its own exports nothing to the ranks"
@@ -100,6 +101,11 @@ def put(
         why = "it starts ranks of its own, on the nodes of its own options, and a job starts them once"
         todo = "submit it as a job of its own, or let one script start both"
         draft.say("left", [place], text, why=why, todo=todo)
+    elif before and changes_shell(unit):
+        why = (
+            "it was for the shell that started the launcher, and a step of its own changes nothing for ranks"
+        )
+        draft.say("left", [place], text, why=why, todo="let the command begin with it, if the ranks need it")
     elif workload.is_apart:
         when = "before" if before else "after"
         draft.say(

@@ -4,12 +4,16 @@ Options are those of `conda run` (conda 24.9; mamba's and micromamba's are alike
 (0.39), and of `poetry run` and `pipenv run`, which have none of their own.
 """
 
+import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.programs.flags import Table, table, take
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.readback.shell.values import Value, known, program_of
 
+CONDAS = frozenset(("conda", "mamba", "micromamba"))
+# What makes `conda activate` known to a shell, as it stands there.
+HOOK = re.compile(r"eval\s+\"?\$\((?:\S*/)?(?:conda|mamba|micromamba)\s[^()]*\)\"?")
 _CONDA = table(
     (
         (1, "name=n prefix=p cwd attach=a root-prefix=r env=e"),

@@ -11,6 +11,7 @@ from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks.rendezvous import COMPUTED
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.programs.beside import that
+from hpclaunch.convert.programs.environments import CONDAS, HOOK
 from hpclaunch.convert.programs.layers import PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.slurm_variables import is_slurms
@@ -36,7 +37,6 @@ _SAME = frozenset(
 ) | {"MASTER_ADDR", "MASTER_PORT"}
 # What each rank may do as well as the one process of a node that did it: nothing that writes files.
 _FOR_EACH = that("says", "looks", "enters") | {"set", "unset", "shopt", "ulimit", "module", "nvidia-smi"}
-_HOOK = re.compile(r"eval\s+\"?\$\((?:\S*/)?(?:conda|mamba|micromamba)\s[^()]*\)\"?")
 _GIVEN = re.compile(r"(?:[A-Za-z_]\w*=[\w./:,@%+-]*\s+)+")  # variables in front of the launcher
 _SETS_RANKS = re.compile(rf"\b(?:{'|'.join(COMPUTED)})=")  # which are other ones for each rank of a job
 _OF_CONDA = re.compile(r"(?:conda|mamba|micromamba)\s+activate\b.*")
@@ -155,9 +155,9 @@ def _may_each(call: Statement) -> bool:
     if not isinstance(call, Simple) or call.redirections:
         return False
     first = call.written.split(None, 1)[0].rpartition("/")[2] if call.words else "export"
-    if first in ("conda", "mamba", "micromamba"):
+    if first in CONDAS:
         return bool(_OF_CONDA.fullmatch(call.written))
-    return first in _FOR_EACH or bool(_HOOK.fullmatch(call.written))
+    return first in _FOR_EACH or bool(HOOK.fullmatch(call.written))
 
 
 def _calls(statement: Statement) -> Iterator[Statement]:
