@@ -90,3 +90,23 @@ def test_a_text_that_does_more_stays_the_command(text: str) -> None:
     job = _job(f"srun --mpi=none --container-image=a/b:1 bash {text}")
     assert job["ranks_per_node"] == "1"
     assert "torchrun" in str(job["command"])
+
+
+@pytest.mark.parametrize(
+    ("script", "starter"),
+    [
+        (f"cd /w\n{_TORCH} t.py", "torchrun"),
+        ("python -m torch.distributed.launch --nproc_per_node 8 t.py", "torch.distributed.launch"),
+        ("python -m bind_launch --nsockets_per_node 2 --nproc_per_node 8 t.py", "bind_launch"),
+        ("mpirun -np 8 ./t", "mpirun"),
+        ("echo torchrun\npython t.py", ""),
+    ],
+)
+@pytest.mark.parametrize("start", ["srun --mpi=none ./rank.sh", "srun --mpi=none bash rank.sh"])
+def test_a_launcher_in_a_script_that_is_given_is_said(script: str, starter: str, start: str) -> None:
+    files = {"run.sub": f"{_HEAD}{start}\n", "rank.sh": f"#!/bin/bash\n{script}\n"}
+    found = convert(classified(files), Options({}))
+    said = [each for each in found.findings if "starts ranks of its own" in each.why]
+    assert [each.what.split()[0] for each in said] == [starter] * bool(starter)
+    binds = script_cases.loaded(found.job).get("bind", {}).get("cpus")
+    assert binds == ("none" if starter == "bind_launch" else None)

@@ -173,3 +173,19 @@ def test_all_that_a_configuration_exports_is_handed_on_however_its_names_become_
 def test_what_a_script_makes_and_exports_without_a_known_run_is_left() -> None:
     _, found = _of_run(f"{_WHOLE}export A=$(./made) B=1\n$RUN\n")
     assert any(each.kind == "left" and each.what.startswith("A") for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("lines", "reaches"),
+    [
+        ("#SBATCH --export=NONE\nexport A=1\nsrun --mpi=none ./t", False),
+        ("#SBATCH --export=NONE\nunset SLURM_EXPORT_ENV\nexport A=1\nsrun --mpi=none ./t", True),
+        ("#SBATCH --export=NONE\nexport A=1\nsrun --mpi=none ./t\nunset SLURM_EXPORT_ENV", False),
+        ("#SBATCH --export=NONE\nunset SLURM_EXPORT_ENV\nexport A=1\nsrun --mpi=none --export=B ./t", False),
+    ],
+)
+def test_an_export_of_sbatch_that_the_script_takes_away_keeps_nothing_back(lines: str, reaches: bool) -> None:
+    job, found = _of_run(f"{_WHOLE}{lines}\n")
+    assert ("A" in job.get("env", {})) == reaches
+    said = [each for each in found.findings if "whatever sbatch's --export says" in each.why]
+    assert bool(said) == reaches

@@ -17,7 +17,7 @@ from hpclaunch.readback.shell.values import Value, known, known_parts, shown
 from hpclaunch.values.conversion import Place
 
 _READS = re.compile(r"\$\{?([A-Za-z_]\w*)")
-_NAMES = "|".join(map(re.escape, (*BINDERS, "hwloc-bind")))
+_NAMES = "|".join(map(re.escape, (*BINDERS, "bind_launch", "hwloc-bind")))
 _BINDER = re.compile(rf"\b(?:{_NAMES})\b")
 # By these hpl.sh and its like bind each rank with numactl (NVIDIA HPC Benchmarks, "Running the benchmarks").
 _LISTS = r"(?<!\S)--(?:cpu|mem)-affinity(?=[\s=]|$)"

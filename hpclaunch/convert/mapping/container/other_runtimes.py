@@ -160,7 +160,7 @@ def _by_export(reading: ShellReading, command: Command) -> Export:
     srun = next((each for each in layers(command.words) if each.program == "srun"), None)
     its = of_options(reading, command, srun.options) if srun is not None else ()
     return export_of_step(
-        command, next((each for each in its if each.name == "export"), None), of_batch(reading)
+        reading, command, next((each for each in its if each.name == "export"), None), of_batch(reading)
     )
 
 

@@ -23,6 +23,6 @@ def put_to(
 ) -> list[tuple[str, Value]]:
     """Put what is exported to a command. Returns the variables that the command's text would have to make."""
     gpus = draft.number("gpus_per_node")
-    handed = export.of(command, None, of_batch(reading))
+    handed = export.of(reading, command, None, of_batch(reading))
     ranks = exported.Ranks(handed, slurm=found.numbers, gpus=gpus, container=image)
     return exported.put(reading, command, ranks, draft)

@@ -6,18 +6,20 @@ sbatch puts its --export into SLURM_EXPORT_ENV, which each srun of the script ta
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from msgspec import Struct, structs
 
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.words.texts import split
 from hpclaunch.convert.programs.flags import cut
-from hpclaunch.convert.reading import Command
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 
 _NOTHING = ("NONE", "NIL")
+_VARIABLE = "SLURM_EXPORT_ENV"
 # A device or a number, which goes on with the value before it: NCCL_IB_HCA=mlx5_0,mlx5_1.
 _OF_A_VALUE = re.compile(
     r"(?:mlx\d|mthca|hfi\d|ib|eth|en[ospx]|bond|bnxt|rdma|cxi|hsn|roce|efa|irdma)\w*\d(?::\d+)?|\d[\w.:-]*"
@@ -42,20 +44,32 @@ class Export(Struct, frozen=True):
         return self.everything or any(value is None for _, value in self.given)
 
 
-def of(command: Command, own: Asked | None, batch: Sequence[Asked]) -> Export:
+def of(reading: ShellReading, command: Command, own: Asked | None, batch: Sequence[Asked]) -> Export:
     """What counts for a srun: its own option, else the variable, else that of sbatch."""
-    variable = dict(command.environment).get("SLURM_EXPORT_ENV")
+    variable = dict(command.environment).get(_VARIABLE)
     of_batch = next((each for each in reversed(batch) if each.name == "export"), None)
     outer = Export()
     if variable is not None:
-        outer = _read(variable, f"SLURM_EXPORT_ENV={shown(variable)}", (command.place,))
-    elif of_batch is not None:
+        outer = _read(variable, f"{_VARIABLE}={shown(variable)}", (command.place,))
+    elif of_batch is not None and unset(reading, command) is None:
         outer = _read(of_batch.value or (), of_batch.written, of_batch.places)
     if own is None:
         return outer
     found = _read(own.value or (), own.written, own.places)
     before = outer.given if found.everything else ()
     return structs.replace(found, given=(*before, *found.given))
+
+
+def unset(reading: ShellReading, command: Command) -> Command | None:
+    """What takes sbatch's --export away from each srun behind it: unset SLURM_EXPORT_ENV."""
+    return next(
+        (
+            each
+            for each in takewhile(lambda one: one is not command, reading.commands)
+            if each.program == "unset" and (_VARIABLE,) in each.words and not (each.within or each.conditions)
+        ),
+        None,
+    )
 
 
 def named_by(value: Value) -> tuple[tuple[str, Value], ...]:

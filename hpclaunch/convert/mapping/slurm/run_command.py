@@ -100,6 +100,10 @@ def put(
                 reached.inherit((name,), of_export, draft, f"export {name}", added)
         _of_the_text(reading, run, words, draft, image=image)
         numbers_in_texts.say(reading, run, words, [value for _, value in around.later], draft)
+    taken_away = export.unset(reading, run.command)
+    if taken_away is not None and run.option("export") is None:
+        why = "srun hands on all that the script exports, whatever sbatch's --export says: the job names it"
+        draft.say("replaced", (taken_away.place,), taken_away.written, why=why)
     if not (image or before) and export_of(reading, run).everything:
         draft.say("replaced", lines, "the submitter's shell", why=_SHELL, todo=_ACTIVATE)
 
@@ -122,7 +126,7 @@ def _rendezvous(names: Sequence[str], lines: Sequence[Place], draft: Draft) -> N
 
 def export_of(reading: ShellReading, run: Step) -> export.Export:
     """Which of the exported variables reach the ranks."""
-    of_srun = export.of(run.command, run.option("export"), of_batch(reading))
+    of_srun = export.of(reading, run.command, run.option("export"), of_batch(reading))
     if run.in_enroot is not None:
         return enroot.export(reading, run.command, run.in_enroot, of_srun)
     return of_srun

@@ -14,7 +14,6 @@ from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Loop, ShellReading
-from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
 
@@ -86,7 +85,6 @@ def put(
         draft.put(("ranks_per_node",), per_node, places, what, why=why)
         if launcher is None:
             _say_default(run, found, draft)
-    _say_inner(reading, run, found, draft)
     is_once = launcher is None and per_node == 1 and starter == _OF_SCRIPT
     _unused(reading, draft, is_once=is_once)
     return per_node
@@ -135,34 +133,6 @@ def _say_default(run: Step, found: Allocation, draft: Draft) -> None:
     elif by_mpirun is not None or all(layer.program != "srun" for layer in its):
         return
     draft.say("question", (run.command.place,), "no line says how many ranks", why=why, todo=todo)
-
-
-def _say_inner(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> None:
-    """srun starts mpirun, or a text for a shell with torchrun in it: the job counts, places and binds none of
-    the processes that these start."""
-    if all(layer.program != "srun" for layer in layers(run.command.words)):
-        return
-    of_text = [(each, layer) for each in inside_of(run.command, run.words) for layer in layers(each.words)]
-    mpirun = [(run.command, layer) for layer in run.inner if layer.program in MPI]
-    inner = [pair for pair in of_text if pair[1].program in MPI or launchers.is_launcher(pair[1])]
-    command, starter = next(iter((*mpirun, *inner)), (run.command, None))
-    if starter is None:
-        return
-    written = " ".join([starter.program, *(each.written for each in starter.options)])
-    why = (
-        "srun starts it, and it starts ranks of its own: the job counts those of srun alone, and hpclaunch "
-        f"places and binds no process that {starter.program} starts"
-    )
-    by_torch = launchers.is_launcher(starter)
-    keys = "ranks_per_node, rendezvous" if by_torch else "ranks_per_node, mpi"
-    todo = f"where they are to be the job's ranks write {keys}, and a command without it"
-    draft.say("question", (run.command.place,), written, why=why, todo=todo)
-    told = launchers.nodes_of(reading, command, starter, found.numbers) if by_torch else None
-    nodes = run.ranks.nodes or found.nodes
-    if told is not None and told.per_node and nodes and told.per_node != nodes:
-        why = f"how many nodes: {told.what} says another number than where it is started, {nodes}"
-        todo = f"correct `nodes`, or {told.what} in the command"
-        draft.say("question", (run.command.place,), told.what, why=why, todo=todo)
 
 
 def _loop_of(run: Step, own: Asked | None) -> Loop | None:

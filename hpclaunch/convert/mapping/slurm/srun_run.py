@@ -28,6 +28,7 @@ from hpclaunch.convert.mapping.slurm import (
     alone,
     found_there,
     gpu_binding,
+    inner_launchers,
     perhaps,
     pyxis_variables,
     run_command,
@@ -98,6 +99,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     its_own = files.get("rank script", ())
     known = {reading.script, *(each.name for each in its_own)}
     scripts = [*its_own, *(each for each in reading.sources if each.name not in known)]
+    inner_launchers.say(reading, run, launch.found, scripts, draft)
     inside = rank_script.put(run, scripts, draft, reading.commands, tables)
     swept = sweeps.of(reading, run)
     repeated = _trials(launch, swept, draft)
