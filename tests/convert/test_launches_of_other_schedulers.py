@@ -118,3 +118,30 @@ def test_a_launch_whose_output_tee_keeps_is_part_of_what_is_launched(run: str) -
     (its,) = [each for each in found.findings if each.what == "tee t.log"]
     assert (its.kind, "hpclaunch logs" in its.why) == ("replaced", True)
     assert not _left(found, "./t")
+
+
+def test_the_environment_has_the_names_that_the_command_takes_of_the_submitter() -> None:
+    told = _told(_of("#PBS -l nodes=4:ppn=4\nexport A=1\nmpirun -np 16 ./t $NM ${TS}"))
+    assert told["environment"] == "A, NM, TS"
+
+
+@pytest.mark.parametrize(
+    ("line", "name"), [("#BSUB -n 1", "LSB_JOBINDEX"), ("#PBS -l nodes=1:ppn=1", "PBS_ARRAYID")]
+)
+def test_what_another_scheduler_sets_is_not_the_submitters(line: str, name: str) -> None:
+    found = _of(f"{line}\nexport A=1\nmpirun -np 1 python run.py --id=${name}")
+    assert _told(found)["environment"] == "A"
+    assert "sets it" in _left(found, name)
+
+
+def test_an_array_of_lsf_is_said_and_is_no_part_of_the_name() -> None:
+    found = _of('#BSUB -J "P[1-128]%4"\n#BSUB -n 1\npython run.py')
+    assert "name: P" in {each.became for each in found.findings}
+    assert "array" in _left(found, "[1-128]%4")
+
+
+def test_a_default_behind_a_file_that_was_not_given_is_said_to_be_one() -> None:
+    found = _of('#PBS -l select=2:ngpus=4\nsource conf.sh\nn="${n:-8}"\nmpirun -np $n ./a')
+    (said,) = (each for each in found.findings if each.what == "n")
+    assert (said.kind, said.became) == ("assumed", "its default: 8")
+    assert "conf.sh" in said.why

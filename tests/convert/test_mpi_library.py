@@ -49,6 +49,13 @@ def test_what_tells_whose_it_is_tells_how_ranks_find_each_other(lines: str, mpi:
     assert not [each for each in found.findings if each.kind == "assumed" and each.key == "mpi"]
 
 
+@pytest.mark.parametrize("line", ["mpiexec -n 8 -ppn 4 ./app", "mpirun -np 8 ./app", "mpiexec -n 8 ./app"])
+def test_of_crays_mpi_is_asked_how_its_ranks_find_each_other(line: str) -> None:
+    job, found = _of(f"module load cray-mpich/8.1\n{line}")
+    assert job["mpi"] == script_cases.ASK
+    assert any(each.key == "mpi" and "cray-mpich/8.1" in each.why for each in found.findings)
+
+
 @pytest.mark.parametrize(
     ("loads", "mpi", "said"),
     [

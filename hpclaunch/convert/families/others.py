@@ -7,11 +7,11 @@ from msgspec import Struct, structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_ssh, other_containers, refusals, singularity
 from hpclaunch.convert.mapping import other_schedulers, own_program
-from hpclaunch.convert.mapping.around import logs
+from hpclaunch.convert.mapping.around import beyond, logs
 from hpclaunch.convert.mapping.docker import config_env, container, launch
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.docker.steps import started
-from hpclaunch.convert.mapping.environment import handed_on, of_no_run
+from hpclaunch.convert.mapping.environment import handed_on, of_no_run, reached
 from hpclaunch.convert.mapping.environment.exported import Ranks
 from hpclaunch.convert.mapping.environment.exported import put as put_exported
 from hpclaunch.convert.mapping.ranks import by_jsrun, mpi, mpi_library, of_request
@@ -20,7 +20,7 @@ from hpclaunch.convert.mapping.slurm.asked import of_options
 from hpclaunch.convert.mapping.slurm.export import Export
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, ranks
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
-from hpclaunch.convert.mapping.words.texts import line
+from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
@@ -56,6 +56,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     other_schedulers.put(others, draft)
     if not steps:
         _facts(reading, found, draft, options)
+    beyond.defaults(reading, draft)
     # Nobody answers questions about a job that is not written; what is not told is said all the same.
     draft.findings[:] = [_no_question(each) for each in draft.findings]
     if not of_slurm and refusal.is_scheduler and ("command",) not in draft.facts:
@@ -197,4 +198,6 @@ def _ranks_of_step(
 def _command(reading: ShellReading, command: Command, inner: Layer, draft: Draft) -> None:
     written = line(list(inner.words))
     if inner.words and not written.doubt:
-        draft.put(("command",), written.plain, reading.origin(command), " ".join(map(shown, inner.words)))
+        what = " ".join(map(shown, inner.words))
+        draft.put(("command",), written.plain, reading.origin(command), what)
+        reached.inherit(submitters(written.names), (command.place,), draft, what)

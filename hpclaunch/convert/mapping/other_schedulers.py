@@ -78,6 +78,16 @@ def _name(value: str, places: Places, what: str, draft: Draft) -> bool:
     return bool(good)
 
 
+def _lsf_name(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """NAME[1-8]%2 is an array of jobs (bsub(1), -J)."""
+    name, bracket, rest = value.partition("[")
+    if bracket:
+        todo = "write a sweep over what the command makes of LSB_JOBINDEX"
+        why = "an array of LSF's jobs, each with an index of its own"
+        draft.say("left", places, f"[{rest}", why=why, todo=todo)
+    return _name(name, places, what, draft) or bool(bracket)
+
+
 def _number(key: str, text: str, places: Places, what: str, draft: Draft) -> bool:
     if not text.isdecimal() or not int(text):
         return False
@@ -239,7 +249,7 @@ _RULES: dict[str, dict[str, Callable[[str, Places, str, Draft], bool]]] = {
         "-M": _hint("mail"),
     },
     "LSF": {
-        "-J": _name,
+        "-J": _lsf_name,
         "-W": _minutes,
         "-nnodes": lambda value, places, what, draft: _number("nodes", value, places, what, draft),
         "-R": _lsf_span,

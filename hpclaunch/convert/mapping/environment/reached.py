@@ -1,6 +1,7 @@
 """What of a script's environment reaches its ranks, by the options of what starts them; and what the
 submitter's shell has beside it."""
 
+import re
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
@@ -18,6 +19,9 @@ from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.readback.shell.values import Value, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import acts_on_commands
+
+# What LSF, PBS, Grid Engine, Fujitsu's TCS, Cobalt and OAR set in a job of theirs.
+_OF_ANOTHER = re.compile(r"(?:LSB|LSF|PBS|SGE|PJM|COBALT|OAR)_[A-Z]|(?:NSLOTS|NHOSTS|PE_HOSTFILE)$")
 
 
 class Handed(Struct, frozen=True):
@@ -107,6 +111,10 @@ def inherit(
             if name != "PATH":
                 todo = "where libraries are found in the submitter's own, add their folders in the export"
             draft.say("left", places, what, why=why, todo=todo)
+            continue
+        if _OF_ANOTHER.match(name):
+            why = "the scheduler of the original sets it, and Slurm and Kubernetes do not"
+            draft.say("left", places, name, why=why, todo="write in the command what stands for it")
             continue
         if acts_on_commands(name) or owner(name) == "shell":
             why = f"{name} changes how a job is started, and is not inherited"

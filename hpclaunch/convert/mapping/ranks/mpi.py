@@ -12,7 +12,7 @@ from msgspec import Struct
 from hpclaunch.convert.cores import CORES
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import of_mpirun
-from hpclaunch.convert.mapping.ranks.mpi_library import INTEL_MPI, OPEN_MPI, Library
+from hpclaunch.convert.mapping.ranks.mpi_library import CRAY, INTEL_MPI, OPEN_MPI, Library
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import path, split
@@ -263,11 +263,12 @@ def put_kind(command: Command, layer: Layer, library: Library | None, draft: Dra
     `library` is the MPI whose launcher it is, None where nothing tells it."""
     of_mpirun.by_itself(command, layer, draft)
     lines = (command.place,)
-    pals = next((each for each in layer.options if each.name in ONLY_PALS), None)
+    pals = next((each.written for each in layer.options if each.name in ONLY_PALS), "")
+    pals = library.told_by if library is not None and library.name == CRAY else pals
     if layer.program in _ASKED:
         draft.ask(("mpi",), f"pmix, pmi2 or none: {_ASKED[layer.program]}", lines, layer.program)
-    elif layer.program == "mpiexec.hydra" and pals is not None:
-        question = f"pmix, pmi2 or none: {pals.written} is of HPE Cray PALS, which has a way of its own"
+    elif layer.program in ("mpiexec.hydra", "mpirun") and pals:
+        question = f"pmix, pmi2 or none: {pals} is of HPE Cray's, whose PALS has a way of its own"
         draft.ask(("mpi",), question, lines, layer.program)
     elif layer.program in ("mpiexec.hydra", "mpirun_rsh"):
         why = "srun starts the ranks, which MPICH, MVAPICH2 and Intel MPI take through PMI-2"

@@ -20,13 +20,15 @@ OPEN_MPI = "Open MPI"
 INTEL_MPI = "Intel MPI"
 MVAPICH2 = "MVAPICH2"
 MPICH = "MPICH"
+CRAY = "Cray MPICH"
 # By a part of the name of a module, a folder or a script.
 _NAMED = {
+    CRAY: re.compile(r"cray[-_]mpich"),
     INTEL_MPI: re.compile(
         r"intel[-_]?mpi|(?:^|/)mpi/intel(?:/|$)|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|oneapi.*mpi"
     ),
     MVAPICH2: re.compile(r"mvapich"),
-    MPICH: re.compile(r"(?<!cray-)mpich"),
+    MPICH: re.compile(r"mpich"),
     # foss and gompi are EasyBuild's toolchains with it.
     OPEN_MPI: re.compile(
         r"open[-_]?mpi|hpc-?x|(?<![a-z])ompi|(?:^|/)(?:foss|gompi|gompic)(?:/|$)|nvcr\.io/nvidia/"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks.mpi_library import (
+    CRAY,
     INTEL_MPI,
     MPICH,
     MVAPICH2,
@@ -25,6 +26,7 @@ _FITS = {
     OPEN_MPI: "pmix, or pmi2 where it was built with that alone",
     MVAPICH2: "pmi2, with which it is built for srun",
     INTEL_MPI: "pmi2 with its libpmi2 in I_MPI_PMI_LIBRARY",
+    CRAY: "pmi2, where the site's Slurm has not Cray's own (cray_shasta)",
     MPICH: "pmi2 or pmix, as it was built",
 }
 _FIT_OLD = "pmi2, where it was built with it: Open MPI 1 knows no PMIx"
