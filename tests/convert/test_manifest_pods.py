@@ -326,3 +326,18 @@ def test_a_fraction_of_a_gpu_that_an_annotation_asks_for_is_asked_about() -> Non
     fact = converted(f"{head}{_container('[./t]', '{}')}\n").facts[("gpus_per_node",)]
     assert fact.is_open
     assert "gpu-fraction: 0.5" in fact.question
+
+
+def test_gpus_of_a_sidecar_are_said_to_be_its_own() -> None:
+    server = "{name: s, image: a/b:1, restartPolicy: Always, resources: {limits: {nvidia.com/gpu: 1}}}"
+    found = _job("[./x]", "{}", f"}}], initContainers: [{server}], volumes: [{{name: v, emptyDir: {{}}")
+    (said,) = (each for each in found.findings if "a sidecar" in each.why)
+    assert "nvidia.com/gpu: 1 is its own" in said.why
+
+
+@pytest.mark.parametrize(
+    ("user", "is_one"), [("1002240000", True), ("2147483647", True), ("2147483648", False)]
+)
+def test_users_of_openshift_are_users(user: str, is_one: bool) -> None:
+    found = _job("[./x]", "{}", f", securityContext: {{runAsUser: {user}}}")
+    assert ("user" in found.hints) == is_one

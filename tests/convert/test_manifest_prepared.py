@@ -71,3 +71,13 @@ def test_what_each_rank_is_given_is_no_variable_of_the_job(text: str) -> None:
     assert not [key for key in draft.facts if key[0] == "env" and key[1] != "OMP_NUM_THREADS"]
     kinds = {each.kind for each in draft.findings if each.what.startswith("export ")}
     assert kinds == {"replaced"}
+
+
+@pytest.mark.parametrize(
+    ("behind", "said"), [("> a.log 2>&1", "> a.log"), ("&>> b.log", "> b.log"), ("2>/dev/null", "")]
+)
+@pytest.mark.parametrize("run", _RUNS)
+def test_a_file_that_kept_the_launchers_output_is_said(behind: str, said: str, run: str) -> None:
+    draft = _converted(f"{run} {behind}")
+    its = [each.what for each in draft.findings if each.what.startswith("> ")]
+    assert its == [said] * bool(said)

@@ -263,6 +263,11 @@ def _around(
         draft.say(
             "replaced", [line_in(place, launch.unit.line)], f"| {shown(launch.unit.piped, 60)}", why=why
         )
+    if launch.outer and (files := steps.outputs(launch.unit)):
+        why = "the job's log has the output; `hpclaunch logs` shows it"
+        todo = "where something reads the file, let the command write it"
+        at = line_in(place, launch.unit.line)
+        draft.say("replaced", [at], f"> {shown(', '.join(files), 60)}", why=why, todo=todo)
     on_nodes: list[Unit] = []
     gone = folder_gone_to(workload, launch)
     by_ranks = prepared.numbers(workload, launch)

@@ -164,14 +164,14 @@ class Field:
             return [each.plain() for each in self.items()]
         return self.node.value
 
-    def number(self) -> int | None:
-        """A whole number that is not negative, None (and said) for another value."""
+    def number(self, most: int = 10**9 - 1) -> int | None:
+        """A whole number that is neither negative nor more than `most`, None (and said) for another value."""
         text = self.text()
         try:
             found = quantity.whole(text)
         except ValueError:
             found = -1
-        if not 0 <= found < 10**9:
+        if not 0 <= found <= most:
             # Of a place for a number ($NODES) the value is asked for.
             if _PLACE.fullmatch(text):
                 self.book.take(self.path)

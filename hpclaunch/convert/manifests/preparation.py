@@ -51,6 +51,9 @@ def _one(container: Field, pod: Pod, own: str, workload: Workload, draft: Draft)
     if policy is not None and policy.peek() == "Always":
         of = image.text() if image is not None else "no image"
         why = "it goes on beside the others (a sidecar), and a setup step has to end before the ranks start"
+        limits = container.get("resources", "limits")
+        asked = [f"{key}: {field.peek()}" for key, field in limits.fields() if "gpu" in key] if limits else []
+        why += f"; {asked[0]} is its own, and not in the job's GPUs" if asked else ""
         todo = "start what it does from the job's command, or leave it to the site"
         draft.say("left", [place], f"{label} ({of})", why=why, todo=todo)
         return

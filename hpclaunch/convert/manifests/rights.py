@@ -25,6 +25,7 @@ _ACCELERATORS = (
     *("aws.amazon.com/neuron", "habana.ai/", "google.com/tpu", "cloud-tpus.google.com/", "huawei.com/"),
     *("cambricon.com/", "enflame.com/", "hygon.com/", "kunlunxin.com/", "xilinx.com/", "amd.com/xilinx"),
 )
+_LARGEST_USER = 2**31 - 1  # IsValidUserID of k8s.io/apimachinery, util/validation
 _MISPLACED = ("runAsUser", "runAsGroup", "privileged", "capabilities")
 _OWNED = {
     "cpu": CORES_OF_PODS,
@@ -65,7 +66,7 @@ def _right(name: str, field: Field, pod: Pod, is_first: bool, draft: Draft) -> N
     if name == "privileged":
         _privileged(field, pod, is_first, draft)
     elif name == "runAsUser":
-        number = field.number()
+        number = field.number(most=_LARGEST_USER)
         if number is not None and is_first:
             draft.of_user("user", number, [field.at], "runAsUser")
         elif number is not None:

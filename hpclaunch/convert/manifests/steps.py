@@ -50,21 +50,21 @@ def _are_of_rendezvous(unit: Unit) -> bool:
     return bool(names) and not unit.words and names.issubset(rendezvous.COMPUTED)
 
 
-def _writes_a_file(unit: Unit) -> bool:
-    """Whether its output is kept: it may be what ranks read."""
+def outputs(unit: Unit) -> list[str] | None:
+    """The files that keep its output, which ranks may read; None where that cannot be told."""
     if ">" not in unit.text:
-        return False
+        return []
     try:
         file, source = shfmt.parsed(inside(unit.text), 1)
     except (ScriptError, HpclaunchError):
-        return True
+        return None
     targets = [
         shfmt.written(source, each.word.pos.offset, each.word.end.offset)
         for statement in file.stmts
         for each in statement.redirs
         if each.op in _TO_FILE and each.word is not None
     ]
-    return any(not each.startswith("/dev/") for each in targets)
+    return [each for each in targets if not each.startswith("/dev/")]
 
 
 def put(
@@ -95,7 +95,7 @@ def put(
         why = "its value is made in the pod, and a step of its own exports nothing to the ranks"
         todo = "write it under env, or let the command begin with it"
         draft.say("left", [place], text if unit.exports else text.split("\n")[0], why=why, todo=todo)
-    elif program in LOOK and not _writes_a_file(unit):
+    elif program in LOOK and outputs(unit) == []:
         draft.say("without effect", [place], text, why="it changes nothing for the ranks")
     elif any(layer.program in MPI for layer in layers(unit.words)):
         why = "it starts ranks of its own, on the nodes of its own options, and a job starts them once"
