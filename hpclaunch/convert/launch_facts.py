@@ -26,6 +26,7 @@ _BY_COMMAND = "starts the container"  # of a command that has an image and mount
 _HOLDS = " may be among them"  # said of options of a container that a variable holds
 _OF_MOUNTS = re.compile(r"(?<![${])\b(?:mount(?!s\.\d)|volume)", re.IGNORECASE)
 _SCRIPT = re.compile(r"whether (\S+) (?:binds its ranks|starts ranks) itself$")
+_OF_CONTAINERS = re.compile(r"apptainer|singularity|container|image|docker|podman|\.sif\b", re.IGNORECASE)
 _NOT_DETERMINED = "not determined"
 
 
@@ -87,7 +88,7 @@ def _of_scripts(
     fact: LaunchFact, findings: Sequence[Finding], starts: Place | None, secrets: Secrets
 ) -> LaunchFact:
     """The image that no line tells, where a line starts a container all the same, or a script that the ranks
-    execute is not given, which may."""
+    execute is not given, or a command that is asked for speaks of containers: they may."""
     if (fact.name, fact.state) != ("image", "default"):
         return fact
     if starts is not None:
@@ -97,8 +98,11 @@ def _of_scripts(
             places=(starts,),
         )
     found = (_SCRIPT.match(each.what) for each in findings if "the file is not given" in each.why)
-    names = dict.fromkeys(each[1] for each in found if each)
-    told = f"none, unless {' or '.join(names)}, which is not given, starts a container"
+    names = [f"{each}, which is not given," for each in dict.fromkeys(each[1] for each in found if each)]
+    asked = (each for each in findings if each.kind == "question" and each.key == "command")
+    if any(_OF_CONTAINERS.search(f"{each.what} {each.why}") for each in asked):
+        names.append("the command, which is asked for,")
+    told = f"none, unless {' or '.join(names)} starts a container"
     return replace(fact, told=secrets.without(told)) if names else fact
 
 

@@ -47,7 +47,11 @@ def ask(draft: Draft) -> None:
         words = [*_texts(fact.value)]
         sure = next(filter(None, (to_fill_in(text, perhaps=key[0] in _AS_A_WHOLE) for text in words)), "")
         perhaps = "" if sure else next(filter(None, map(to_fill_in, words)), "")
-        if sure:
+        if sure and key[0] == "inherit":
+            for each in draft.drop_values("inherit", (fact.value,)):
+                why = "no shell has it: what names it is to be filled in"
+                draft.say("left", each.places, str(each.value), why=why)
+        elif sure:
             draft.unsay(key)
             question = f"{_asked(key)}: {shown(sure)!r} is to be filled in, and nobody has"
             draft.ask(key, question, fact.places, shown(fact.value, 60))

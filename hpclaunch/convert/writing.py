@@ -112,7 +112,7 @@ def _once(draft: Draft) -> None:
     """A name may have come from several lines."""
     seen: dict[tuple[str | int, Any], Fact] = {}
     for key, fact in list(draft.facts.items()):
-        if key[0] in _ONCE and len(key) == 2:
+        if key[0] in _ONCE and len(key) == 2 and not fact.is_open:
             first = seen.setdefault((key[0], fact.value), fact)
             if first is not fact:
                 places = tuple(dict.fromkeys((*first.places, *fact.places)))

@@ -16,6 +16,7 @@ from hpclaunch.convert.options import Options
         ("srun --mpi=none ./t", "gpus_per_node", "4 where each rank has one of its own"),
         ("module load gcc openmpi/4.1\nsrun ./t", "mpi", "; openmpi/4.1 is loaded: pmix, or pmi2"),
         ("ml impi/2021\nsrun ./t", "mpi", "; impi/2021 is loaded: pmi2 with"),
+        ("ml cray-mpich/8\nsrun ./t", "mpi", "; cray-mpich/8 is loaded: pmi2, where the site's Slurm has not"),
     ],
 )  # fmt: skip
 def test_a_question_has_beside_it_what_the_text_says_of_its_answer(lines: str, key: str, said: str) -> None:
@@ -31,7 +32,7 @@ def test_a_question_has_beside_it_what_the_text_says_of_its_answer(lines: str, k
         ("intel-compiler", "/usr/lib64/libpmi2.so", "pmi2"),
         ("compiler", "/usr/lib64/libpmi2.so.0", "pmi2"),
         ("compiler", "/opt/pmix/lib/libpmi2.so", None),
-        ("cray-mpich", "/usr/lib64/libpmi.so", None),
+        ("cray-libsci", "/usr/lib64/libpmi.so", None),
     ],
 )
 def test_the_library_of_intel_mpi_tells_how_its_ranks_find_each_other(

@@ -147,3 +147,14 @@ def test_the_job_files_own_word_for_a_trial_is_not_to_be_filled_in() -> None:
 def test_a_part_of_a_mount_that_nobody_filled_in_is_asked_for(mount: str) -> None:
     job, _ = _of(f"{_WHOLE}{_IN_IMAGE.replace(' ./t', '')} --container-mounts={mount} ./t\n")
     assert job["mounts"] == [ASK]
+
+
+def test_a_variable_that_is_to_be_filled_in_is_asked_for_in_the_command_alone() -> None:
+    line = (
+        "srun --mpi=none $TODO_YOUR_APPTAINER_COMMAND --pwd /w $TODO_YOUR_IMAGE python3 $TODO_YOUR_RUN_FILE"
+    )
+    job, found = _of(f"{_WHOLE}{line}\n")
+    assert job["command"] == ASK
+    assert "inherit" not in job
+    told = {each.name: each.told for each in found.launch}
+    assert told["image"] == "none, unless the command, which is asked for, starts a container"
