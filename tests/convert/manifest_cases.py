@@ -12,12 +12,32 @@ from hpclaunch.report.conversion import text
 from hpclaunch.values.conversion import Conversion, Place
 
 FILE = "job.yaml"
+_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+  - name: c
+    image: reg/x:1
+    command: [bash, -c]
+    args:
+    - |
+TEXT
+    resources: {limits: {nvidia.com/gpu: GPUS}}
+"""
 
 
 def converted(text: str, site: str = "") -> Draft:
     draft = Draft(site)
     convert(FILE, text, draft, Options({}, site=site))
     return draft
+
+
+def of_shell(text: str, gpus: int) -> Draft:
+    """A pod whose shell is given the text."""
+    block = "\n".join(f"      {line}" for line in text.split("\n"))
+    return converted(_POD.replace("TEXT", block).replace("GPUS", str(gpus)))
 
 
 def lines(places: tuple[Place, ...]) -> Any:

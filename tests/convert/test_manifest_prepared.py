@@ -1,24 +1,10 @@
 """What a pod's text makes of its shell before the launcher: the ranks have it."""
 
 import pytest
-from manifest_cases import converted, job
+from manifest_cases import job, of_shell
 
 from hpclaunch.convert.draft import Draft
 
-_POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: a}
-spec:
-  containers:
-  - name: c
-    image: reg/x:1
-    command: [bash, -c]
-    args:
-    - |
-TEXT
-    resources: {limits: {nvidia.com/gpu: 4}}
-"""
 _RUNS = {
     "mpirun -np 4 ./t 'b c'": "exec ./t 'b c'",
     "torchrun --nproc_per_node 4 t.py": "exec python -u t.py",
@@ -26,7 +12,7 @@ _RUNS = {
 
 
 def _converted(text: str) -> Draft:
-    return converted(_POD.replace("TEXT", "\n".join(f"      {line}" for line in text.split("\n"))))
+    return of_shell(text, 4)
 
 
 @pytest.mark.parametrize("run", _RUNS)

@@ -1,27 +1,13 @@
 """Launchers in the words of programs that nobody told hpclaunch, and what starts more processes by itself."""
 
 import pytest
-from manifest_cases import converted, job
+from manifest_cases import job, of_shell
 
-_POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: a}
-spec:
-  containers:
-  - name: c
-    image: reg/x:1
-    command: [bash, -c]
-    args:
-    - |
-TEXT
-    resources: {limits: {nvidia.com/gpu: GPUS}}
-"""
+from hpclaunch.convert.draft import Draft
 
 
-def _converted(text: str, gpus: int = 8):
-    text = "\n".join(f"      {line}" for line in text.split("\n"))
-    return converted(_POD.replace("TEXT", text).replace("GPUS", str(gpus)))
+def _converted(text: str, gpus: int = 8) -> Draft:
+    return of_shell(text, gpus)
 
 
 @pytest.mark.parametrize(
