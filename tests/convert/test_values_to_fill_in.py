@@ -158,3 +158,10 @@ def test_a_variable_that_is_to_be_filled_in_is_asked_for_in_the_command_alone() 
     assert "inherit" not in job
     told = {each.name: each.told for each in found.launch}
     assert told["image"] == "none, unless the command, which is asked for, starts a container"
+
+
+def test_the_word_of_a_here_document_is_not_to_be_filled_in() -> None:
+    step = 'srun -n1 bash -c "cat <<EOT > c.yaml\na: b\nEOT"'
+    job, found = _of(f"{_WHOLE}{step}\nsrun --mpi=none ./t\n")
+    assert (job["command"], ASK in str(job)) == (["./t"], False)
+    assert not [each for each in found.findings if "filled in" in each.why]
