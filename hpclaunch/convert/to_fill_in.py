@@ -8,7 +8,8 @@ from hpclaunch.convert.draft import Draft, Key, dotted, shown
 
 # No value of a real job is written like these.
 _SURE = re.compile(
-    r"""(?<!<)<[A-Za-z][\w .,:/-]*(?:[A-Z]{2}|[ _-]|(?i:your|path|name|dir|id))[\w .,:/-]*>|(?<!<)<[A-Z][A-Z0-9]+>"""
+    r"""(?<!<)<[A-Za-z][\w .,:/-]*(?:[A-Z]{2}|[ _-]|(?i:your|path|name|dir|id))[\w .,:/-]*>"""
+    r"|(?<!<)<[A-Z][A-Z0-9]+>"
     r"|@[A-Z][A-Z0-9_]+@|%[A-Z][A-Z0-9_]+%|%%\w+%%"
     r"|(?<![A-Za-z])(?:your|YOUR|Your)(?:(?=[_./-])|(?<=R)(?=[A-Z]))[\w-]*"
     r"|(?<![\w.-])/path/to(?=/|$)|(?<![A-Za-z])(?:path_to|PATH_TO)_\w*"
