@@ -55,4 +55,4 @@ def test_the_exit_at_the_end_of_a_written_script_is_before_nothing() -> None:
     inner = "#!/bin/sh\n#SBATCH -N 2 -n 4 -t 60\nrm -f done\nlook-at x\ncount y\nexit\n"
     found = _of(f"#!/bin/bash\ncat > j.sh <<E\n{inner}E\nsbatch j.sh\n")
     (asked,) = (each for each in found.findings if each.key == "command")
-    assert asked.why == "what each rank executes: nothing starts any"
+    assert asked.why == "what each rank executes: no line is known to start any"

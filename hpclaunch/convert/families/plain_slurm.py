@@ -135,7 +135,7 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
     by_variable = beyond.started_by_variable(reading) or beyond.started_in_rounds(reading)
     unread = alone.naming_starter(reading)
     files = sourced.not_given(reading)
-    why, todo = "nothing starts any", ""
+    why, todo = "no line is known to start any", ""
     places: tuple[Place, ...] = (place,)
     if by_variable is not None:
         why, places = by_variable
@@ -145,6 +145,6 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
         (why, todo), places = ended.said(end), (end.place,)
     elif files:
         names = " and ".join(dict.fromkeys(file for _, file in files))
-        why, todo = f"nothing starts any but what {names} may start", f"convert again with {names}"
+        why, todo = f"no line is known to start any but what {names} may start", f"convert again with {names}"
         places = tuple(each for each, _ in files)
     no_run.put(reading, found, no_run.Unknown(place, places, why, todo=todo), draft)
