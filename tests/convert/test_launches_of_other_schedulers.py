@@ -145,3 +145,9 @@ def test_a_default_behind_a_file_that_was_not_given_is_said_to_be_one() -> None:
     (said,) = (each for each in found.findings if each.what == "n")
     assert (said.kind, said.became) == ("assumed", "its default: 8")
     assert "conf.sh" in said.why
+
+
+@pytest.mark.parametrize("nodes", [1, 4])
+def test_a_program_that_no_launcher_starts_is_said_to_be_on_the_first_node(nodes: int) -> None:
+    found = _of(f"#PBS -l nodes={nodes}:ppn=8\ncd $PBS_O_WORKDIR\n./run_all")
+    assert ("on the first node alone" in _left(found, "./run_all")) == (nodes > 1)
