@@ -28,7 +28,9 @@ def put(reading: ShellReading, draft: Draft) -> bool:
         draft.put(("ranks_per_node",), 1, (place,), "one process, as no launcher starts more")
         nodes = draft.number("nodes") or 1
         if nodes > 1:
-            why = f"it runs on the first node alone; on the other {nodes - 1} only what it starts there itself"
+            why = (
+                f"it runs on the first node alone, and the other {nodes - 1} have what it starts there itself"
+            )
             todo = "where it starts ranks by itself write how many, and what each executes"
             draft.say("left", (place,), run.text, why=why, todo=todo)
     else:
