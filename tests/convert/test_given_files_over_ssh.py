@@ -24,9 +24,9 @@ def _job(go: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("go", "nodes", "folder"),
     [
-        (_LOOP % '"cd /work && bash train.sh $i ${#HOSTS[@]}"', "3", "/work"),
-        (_LOOP % "bash /work/train.sh $i ${#HOSTS[@]}", "3", None),
-        ('pdsh -w n[1-4] "cd /work; ./train.sh %n 4"\n', "4", "/work"),
+        (_LOOP % '"cd /w && bash train.sh $i ${#HOSTS[@]}"', "3", "/w"),
+        (_LOOP % "bash /w/train.sh $i ${#HOSTS[@]}", "3", None),
+        ('pdsh -w n[1-4] "cd /w; ./train.sh %n 4"\n', "4", "/w"),
         ("clush -w n1,n2 bash train.sh 0 2\n", "2", None),
     ],
 )

@@ -21,6 +21,11 @@ def test_what_the_command_says_is_told_and_the_rest_is_asked() -> None:
 def test_what_such_a_script_may_say_is_not_told_as_none() -> None:
     script = "#!/bin/bash\nexport LR=0.1\nsbatch -N 2 --gpus-per-node=4 train.sh\n"
     found = convert(classified({"go.sh": script}), Options({}))
+    told = {each.name: each.told for each in found.launch if each.state == "not determined"}
+    assert told == {
+        **dict.fromkeys(("image", "mounts", "binding"), "not determined: what train.sh says"),
+        "environment": "LR; not determined: what train.sh sets",
+    }
     assert {each.name for each in found.launch if each.state == "default"} == set()
     assert any(each.kind == "question" and each.what == "train.sh" for each in found.findings)
 
