@@ -12,6 +12,7 @@ export hl_of_wrapper=1 # by it the tools that run here are told from the rank
 
 hl_fail() {
   printf 'hpclaunch: rank %s: %s\n' "${hl_rank:-?}" "$1" >&2
+  sleep 0.2 2>/dev/null # srun kills the other ranks at once, and with them drops what it has not read of this one
   exit 121
 }
 

@@ -388,6 +388,7 @@ export hl_of_wrapper=1 # by it the tools that run here are told from the rank
 
 hl_fail() {
   printf 'hpclaunch: rank %s: %s\n' "${hl_rank:-?}" "$1" >&2
+  sleep 0.2 2>/dev/null # srun kills the other ranks at once, and with them drops what it has not read of this one
   exit 121
 }
 
@@ -690,6 +691,7 @@ export hl_of_wrapper=1 # by it the tools that run here are told from the rank
 
 hl_fail() {
   printf 'hpclaunch: rank %s: %s\n' "${hl_rank:-?}" "$1" >&2
+  sleep 0.2 2>/dev/null # srun kills the other ranks at once, and with them drops what it has not read of this one
   exit 121
 }
 
@@ -873,6 +875,8 @@ WRAPPER
 IFS= read -r -N 131072 hl_stage_in <<'WRAPPER'
 # Under Slurm: the folders to copy to are made where they are not there.
 HPCLAUNCH_NODE=${SLURMD_NODENAME-}
+# srun ends the step with the first copy that fails, and drops what it has not read of it: the reason.
+trap '[ $? = 0 ] || sleep 0.2 2>/dev/null' EXIT
 hl_number=0
 for hl_word; do
   hl_number=$((hl_number + 1))
