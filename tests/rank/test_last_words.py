@@ -1,4 +1,4 @@
-"""The reason why a rank or a copy fails is said while srun still reads: it drops the rest of those that it kills."""
+"""The reason why a rank or a copy fails is said while srun still reads; it drops what it has not read."""
 
 import os
 import subprocess
