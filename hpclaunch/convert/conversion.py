@@ -28,8 +28,9 @@ from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.container import in_texts
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import rendezvous
-from hpclaunch.convert.mapping.slurm import allocation, ended
-from hpclaunch.convert.mapping.slurm.submitted import say_others, unwrapped
+from hpclaunch.convert.mapping.slurm.batch import allocation
+from hpclaunch.convert.mapping.slurm.scripts.submitted import say_others, unwrapped
+from hpclaunch.convert.mapping.slurm.starts import ended
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import interpreter

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.ended import before_the_run
+from hpclaunch.convert.mapping.slurm.starts.ended import before_the_run
 from hpclaunch.convert.reading import ShellReading, Source
 from hpclaunch.values.conversion import Place
 

@@ -9,11 +9,12 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct, structs
 
-from hpclaunch.convert.mapping.slurm import alone, in_text, run_command, sruns
-from hpclaunch.convert.mapping.slurm.asked import Asked
-from hpclaunch.convert.mapping.slurm.settled import settled
-from hpclaunch.convert.mapping.slurm.sizes import sizes
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked
+from hpclaunch.convert.mapping.slurm.numbers.settled import settled
+from hpclaunch.convert.mapping.slurm.numbers.sizes import sizes
+from hpclaunch.convert.mapping.slurm.srun import run_command, sruns
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
+from hpclaunch.convert.mapping.slurm.starts import alone, in_text
 from hpclaunch.convert.mapping.words.texts import split
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Command, ShellReading

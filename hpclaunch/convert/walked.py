@@ -3,7 +3,7 @@
 from collections.abc import Sequence, Set
 from functools import cached_property
 
-from hpclaunch.convert.mapping.slurm.submitted import unwrapped
+from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
 from hpclaunch.readback.shell.statements import Function

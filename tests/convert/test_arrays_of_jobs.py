@@ -10,7 +10,7 @@ import script_cases
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
-from hpclaunch.convert.mapping.slurm.array_indices import indices_of
+from hpclaunch.convert.mapping.slurm.batch.array_indices import indices_of
 from hpclaunch.convert.options import Options
 from hpclaunch.spec.read import parse_job
 from hpclaunch.spec.variants import keys_of, variants

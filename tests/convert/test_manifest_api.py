@@ -8,7 +8,7 @@ import kubernetes.client.models as client
 import msgspec
 import pytest
 
-from hpclaunch.convert.manifests import api
+from hpclaunch.convert.manifests.text import api
 from hpclaunch.readback.kubernetes import jobmodels, podmodels
 
 # Kubeflow's types are not the client's.

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.manifests import repair
 from hpclaunch.convert.manifests.recognise import is_manifest
+from hpclaunch.convert.manifests.text import repair
 from hpclaunch.values.errors import InputError, Problem
 
 SEEDS = Path(__file__).parent.parent / "seeds" / "manifests"

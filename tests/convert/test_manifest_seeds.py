@@ -11,8 +11,8 @@ from msgspec import structs
 
 from hpclaunch.cli.planning import plan_job
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.manifests import repair
 from hpclaunch.convert.manifests.convert import convert
+from hpclaunch.convert.manifests.text import repair
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.writing import write
 from hpclaunch.values.launchplan import Common

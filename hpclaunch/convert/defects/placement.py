@@ -17,7 +17,7 @@ from hpclaunch.convert.defects.search import LARGEST
 from hpclaunch.convert.draft import Draft, dotted, shown
 from hpclaunch.convert.mapping.bind import binding, evaluated
 from hpclaunch.convert.mapping.bind.evaluated import Binder
-from hpclaunch.convert.mapping.slurm.settled import by_role
+from hpclaunch.convert.mapping.slurm.numbers.settled import by_role
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.bind import OF_MLPERF
 from hpclaunch.convert.programs.layers import Layer, Option, layers

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from itertools import chain, dropwhile, takewhile
 
 from hpclaunch.convert.defects.search import Parsed
-from hpclaunch.convert.mapping.slurm.asked import OF_SBATCH, submitting
+from hpclaunch.convert.mapping.slurm.batch.asked import OF_SBATCH, submitting
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell import tree

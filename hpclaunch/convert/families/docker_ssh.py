@@ -9,9 +9,9 @@ from hpclaunch.convert.mapping.around import arrays, preparations
 from hpclaunch.convert.mapping.docker import beside, config_env, container, handed_over, launch, nodes, sizes
 from hpclaunch.convert.mapping.docker.steps import Started, one_by_one, started
 from hpclaunch.convert.mapping.ranks import launchers
-from hpclaunch.convert.mapping.slurm import allocation
-from hpclaunch.convert.mapping.slurm.asked import of_batch
-from hpclaunch.convert.mapping.slurm.submitted import unwrapped
+from hpclaunch.convert.mapping.slurm.batch import allocation
+from hpclaunch.convert.mapping.slurm.batch.asked import of_batch
+from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI, Layer, layers

@@ -15,11 +15,11 @@ from hpclaunch.convert.mapping.environment import handed_on, of_no_run, reached
 from hpclaunch.convert.mapping.environment.exported import Ranks
 from hpclaunch.convert.mapping.environment.exported import put as put_exported
 from hpclaunch.convert.mapping.ranks import by_jsrun, mpi, mpi_library, of_request
-from hpclaunch.convert.mapping.slurm import allocation
-from hpclaunch.convert.mapping.slurm.asked import of_options
-from hpclaunch.convert.mapping.slurm.export import Export
-from hpclaunch.convert.mapping.slurm.sizes import Allocation, ranks
-from hpclaunch.convert.mapping.slurm.submitted import unwrapped
+from hpclaunch.convert.mapping.slurm.batch import allocation
+from hpclaunch.convert.mapping.slurm.batch.asked import of_options
+from hpclaunch.convert.mapping.slurm.batch.export import Export
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, ranks
+from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PREPARES

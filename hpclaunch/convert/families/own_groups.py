@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from hpclaunch.convert.draft import Draft, Key
 from hpclaunch.convert.families.own_text import Rendered, command, settable
-from hpclaunch.convert.mapping.slurm.batch_options import HINTS
+from hpclaunch.convert.mapping.slurm.batch.batch_options import HINTS
 from hpclaunch.spec.groups import GroupHints
 from hpclaunch.values.launch import Launch, SeenGroup
 

@@ -8,7 +8,7 @@ from typing import get_args
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Key
-from hpclaunch.convert.mapping.slurm.batch_options import HINTS
+from hpclaunch.convert.mapping.slurm.batch.batch_options import HINTS
 from hpclaunch.readback.kubernetes.reader import read as read_manifest
 from hpclaunch.readback.script import read as read_script
 from hpclaunch.readback.shell.budget import MOST

@@ -5,20 +5,12 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import arrays, at_once, beyond, other_runs, preparations
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import launchers
-from hpclaunch.convert.mapping.slurm import (
-    allocation,
-    alone,
-    by_mpirun,
-    ended,
-    kept_output,
-    no_run,
-    not_given,
-    over_ssh,
-    several,
-    srun_run,
-    sruns,
-)
-from hpclaunch.convert.mapping.slurm.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.batch import allocation, not_given
+from hpclaunch.convert.mapping.slurm.numbers import no_run
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.scripts import several
+from hpclaunch.convert.mapping.slurm.srun import srun_run, sruns
+from hpclaunch.convert.mapping.slurm.starts import alone, by_mpirun, ended, kept_output, over_ssh
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
 from hpclaunch.convert.reading import ShellReading

@@ -4,18 +4,13 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import arrays, at_once, other_runs, preparations
-from hpclaunch.convert.mapping.slurm import (
-    allocation,
-    alone,
-    by_mpirun,
-    kept_output,
-    no_run,
-    several,
-    srun_run,
-    sruns,
-)
-from hpclaunch.convert.mapping.slurm.sizes import Allocation, sizes
-from hpclaunch.convert.mapping.slurm.submitted import unwrapped
+from hpclaunch.convert.mapping.slurm.batch import allocation
+from hpclaunch.convert.mapping.slurm.numbers import no_run
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, sizes
+from hpclaunch.convert.mapping.slurm.scripts import several
+from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
+from hpclaunch.convert.mapping.slurm.srun import srun_run, sruns
+from hpclaunch.convert.mapping.slurm.starts import alone, by_mpirun, kept_output
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.reading import ShellReading

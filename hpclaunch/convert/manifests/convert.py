@@ -4,37 +4,25 @@ import re
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.manifests import (
-    api,
-    claims,
-    command,
-    embedded,
+from hpclaunch.convert.manifests import placeholders
+from hpclaunch.convert.manifests.numbers import size, world
+from hpclaunch.convert.manifests.objects import claims, kinds, leftovers, other_kinds, parts, siblings
+from hpclaunch.convert.manifests.objects.workload import Pod, Workload
+from hpclaunch.convert.manifests.placeholders import Template
+from hpclaunch.convert.manifests.pods import (
     ending,
     environment,
-    faults,
-    image_scripts,
-    kinds,
-    launchers,
-    leftovers,
-    loops,
-    other_kinds,
-    parts,
-    placeholders,
     preparation,
-    repair,
     rights,
     scheduling,
-    siblings,
-    size,
     storage,
     told,
-    world,
 )
-from hpclaunch.convert.manifests import templates as template_values
-from hpclaunch.convert.manifests.launch import Launch, line_in, lines_of, read
-from hpclaunch.convert.manifests.placeholders import Template
-from hpclaunch.convert.manifests.repair import Object
-from hpclaunch.convert.manifests.workload import Pod, Workload
+from hpclaunch.convert.manifests.running import command, faults, image_scripts, launchers, loops
+from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of, read
+from hpclaunch.convert.manifests.text import api, embedded, repair
+from hpclaunch.convert.manifests.text import templates as template_values
+from hpclaunch.convert.manifests.text.repair import Object
 from hpclaunch.convert.mapping.container.images import is_possible
 from hpclaunch.convert.mapping.ranks import numbers
 from hpclaunch.convert.options import Options

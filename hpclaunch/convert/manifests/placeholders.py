@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hpclaunch.convert.draft import Draft, Key, shown
-from hpclaunch.convert.manifests.environment import Variable
-from hpclaunch.convert.manifests.launch import Launch
+from hpclaunch.convert.manifests.pods.environment import Variable
+from hpclaunch.convert.manifests.running.launch import Launch
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.values.conversion import Place

@@ -6,8 +6,9 @@ from hpclaunch.convert.mapping.environment import set_again
 from hpclaunch.convert.mapping.environment.exported import Ranks
 from hpclaunch.convert.mapping.environment.exported import put as put_exported
 from hpclaunch.convert.mapping.ranks import launchers
-from hpclaunch.convert.mapping.slurm import alone, run_command
-from hpclaunch.convert.mapping.slurm.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.srun import run_command
+from hpclaunch.convert.mapping.slurm.starts import alone
 from hpclaunch.convert.mapping.words.inputs import Given
 from hpclaunch.convert.mapping.words.made import in_doubt
 from hpclaunch.convert.programs.torch import starts_per_node

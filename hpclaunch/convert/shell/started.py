@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hpclaunch.convert.mapping.slurm import export
+from hpclaunch.convert.mapping.slurm.batch import export
 from hpclaunch.convert.programs.layers import Layer, layers, may_be_many
 from hpclaunch.convert.programs.names import SHELLS, SUBMITTERS
 from hpclaunch.convert.programs.plain import IN_FRONT, by_env

@@ -12,11 +12,11 @@ from typing import Any
 from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft, Fact, Key, dotted, shown
-from hpclaunch.convert.mapping.slurm import batch_options
-from hpclaunch.convert.mapping.slurm.array_indices import Indices, indices_of
-from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
-from hpclaunch.convert.mapping.slurm.settled import settled
-from hpclaunch.convert.mapping.slurm.submitted import unwrapped
+from hpclaunch.convert.mapping.slurm.batch import batch_options
+from hpclaunch.convert.mapping.slurm.batch.array_indices import Indices, indices_of
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch
+from hpclaunch.convert.mapping.slurm.numbers.settled import settled
+from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import ShellReading

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import dropwhile, takewhile
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.values.conversion import Place
 

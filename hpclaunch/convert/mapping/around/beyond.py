@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import guards
-from hpclaunch.convert.mapping.slurm import size_variables
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.numbers import size_variables
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import decided, in_doubt
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, may_be_many

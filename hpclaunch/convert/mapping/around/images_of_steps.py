@@ -4,7 +4,7 @@ itself."""
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.programs.enroot import imported, is_about_images
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Command

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.container.images import image_of
-from hpclaunch.convert.mapping.slurm import step_options
-from hpclaunch.convert.mapping.slurm.asked import Asked
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked
+from hpclaunch.convert.mapping.slurm.srun import step_options
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.shell.walk import inner as inside_of

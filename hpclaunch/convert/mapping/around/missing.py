@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import logs
 from hpclaunch.convert.mapping.around.files import Files
-from hpclaunch.convert.mapping.slurm.asked import of_batch
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.batch.asked import of_batch
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.reading import Command, Loop, ShellReading
 from hpclaunch.readback.shell.values import Value
 

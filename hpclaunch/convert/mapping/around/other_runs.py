@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.sruns import Step, alike, fallbacks, is_preparation, likelier
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step, alike, fallbacks, is_preparation, likelier
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.amount import counted

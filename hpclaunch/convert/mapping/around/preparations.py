@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm import alone
-from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks, is_preparation
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, is_preparation
+from hpclaunch.convert.mapping.slurm.starts import alone
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import ShellReading

@@ -6,7 +6,7 @@ A job's trials run all, each with the same words and variables, but for its numb
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from hpclaunch.convert.mapping.slurm.asked import number
+from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.mapping.words import hosts, made
 from hpclaunch.convert.reading import Assigned, Command, Loop, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.likeness import say_own, unlike
-from hpclaunch.convert.mapping.slurm.asked import Asked
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.programs.beside import PLUMBING, that
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import SHELLS

@@ -29,8 +29,8 @@ from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.container import images
 from hpclaunch.convert.mapping.environment.reached import inherit
 from hpclaunch.convert.mapping.ranks import rendezvous
-from hpclaunch.convert.mapping.slurm import alone
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
+from hpclaunch.convert.mapping.slurm.starts import alone
 from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.texts import Line, from_here, line, path, submitters
 from hpclaunch.convert.programs.beside import that

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import logs, retries, rounds
-from hpclaunch.convert.mapping.slurm.asked import origin_of
+from hpclaunch.convert.mapping.slurm.batch.asked import origin_of
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.reading import Assigned, Command, Loop, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, Value, known, shown

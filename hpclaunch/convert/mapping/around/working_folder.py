@@ -9,7 +9,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import entered_folders
 from hpclaunch.convert.mapping.around.beyond import is_test
 from hpclaunch.convert.mapping.environment.in_order import moment_of
-from hpclaunch.convert.mapping.slurm.asked import of_batch
+from hpclaunch.convert.mapping.slurm.batch.asked import of_batch
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Command, ShellReading, once
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.asked import Asked
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.bind import OF_MLPERF, is_of_memory
 from hpclaunch.convert.programs.layers import Layer, Option, layers

@@ -10,7 +10,7 @@ from msgspec import structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import evaluated
 from hpclaunch.convert.mapping.bind.evaluated import Binder
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.programs.bind import BINDERS, is_of_memory, read
 from hpclaunch.convert.reading import Command, Source
 from hpclaunch.readback.shell.values import Value, known, known_parts, shown

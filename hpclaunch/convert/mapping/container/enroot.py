@@ -10,8 +10,8 @@ from itertools import takewhile
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.container import other_runtimes
-from hpclaunch.convert.mapping.slurm.asked import Asked, origin_of
-from hpclaunch.convert.mapping.slurm.export import Export
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked, origin_of
+from hpclaunch.convert.mapping.slurm.batch.export import Export
 from hpclaunch.convert.mapping.words.texts import split
 from hpclaunch.convert.programs.enroot import created
 from hpclaunch.convert.programs.flags import cut

@@ -7,8 +7,8 @@ from posixpath import normpath
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.asked import Asked
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.programs.enroot import imported

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import rank_script
 from hpclaunch.convert.mapping.container import other_runtimes
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.programs.names import CONTAINERS, SHELLS, any_of

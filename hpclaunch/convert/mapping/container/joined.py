@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.container.options import SWITCHES
-from hpclaunch.convert.mapping.slurm.asked import Asked
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import shown
 

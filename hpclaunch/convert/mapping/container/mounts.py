@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.container import appended
 from hpclaunch.convert.mapping.container.appended import Entry
-from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.reading import Command, ShellReading, Source

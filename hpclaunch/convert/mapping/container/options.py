@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.asked import Asked
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.readback.shell.values import shown
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch, of_options, origin_of
-from hpclaunch.convert.mapping.slurm.export import Export
-from hpclaunch.convert.mapping.slurm.export import of as export_of_step
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, of_options, origin_of
+from hpclaunch.convert.mapping.slurm.batch.export import Export
+from hpclaunch.convert.mapping.slurm.batch.export import of as export_of_step
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.programs import singularity
 from hpclaunch.convert.programs.flags import cut

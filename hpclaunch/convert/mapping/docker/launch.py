@@ -13,8 +13,8 @@ from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.environment import handed_on, reached
 from hpclaunch.convert.mapping.ranks import numbers as numbers_of_mpirun
 from hpclaunch.convert.mapping.ranks import rendezvous, threads
-from hpclaunch.convert.mapping.slurm.settled import by_role
-from hpclaunch.convert.mapping.slurm.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.numbers.settled import by_role
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.mapping.words.lines import uses_of
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt

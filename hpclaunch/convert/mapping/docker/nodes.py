@@ -7,8 +7,8 @@ from types import MappingProxyType
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.docker.steps import Started, copies_of
 from hpclaunch.convert.mapping.ranks import launchers, mpi
-from hpclaunch.convert.mapping.slurm.asked import number
-from hpclaunch.convert.mapping.slurm.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.batch.asked import number
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.hosts import Counted

@@ -8,8 +8,8 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.docker import sizes
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.ranks import launchers, mpi, mpi_library, parameter_files
-from hpclaunch.convert.mapping.slurm.asked import of_options
-from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.mapping.slurm.batch.asked import of_options
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.programs.docker import MPI_OF_HPC
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH

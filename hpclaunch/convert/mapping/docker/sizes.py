@@ -11,10 +11,10 @@ from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.docker.arguments import count_of_gpus, visible_gpus
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.ranks import mpi
-from hpclaunch.convert.mapping.slurm.asked import GPUS, number, origin_of
-from hpclaunch.convert.mapping.slurm.by_mpirun import of_all
-from hpclaunch.convert.mapping.slurm.settled import by_role, settled
-from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
+from hpclaunch.convert.mapping.slurm.batch.asked import GPUS, number, origin_of
+from hpclaunch.convert.mapping.slurm.numbers.settled import by_role, settled
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks
+from hpclaunch.convert.mapping.slurm.starts.by_mpirun import of_all
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer, layers

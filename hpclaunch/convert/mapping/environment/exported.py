@@ -15,8 +15,8 @@ from hpclaunch.convert.mapping.environment import of_the_line, perhaps_exported
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.environment.reached import Handed, inherit, reached
 from hpclaunch.convert.mapping.ranks import ports, rendezvous
-from hpclaunch.convert.mapping.slurm.asked import READ_BY_SBATCH
-from hpclaunch.convert.mapping.slurm.export import Export
+from hpclaunch.convert.mapping.slurm.batch.asked import READ_BY_SBATCH
+from hpclaunch.convert.mapping.slurm.batch.export import Export
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import is_here, line

@@ -2,9 +2,9 @@
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import exported
-from hpclaunch.convert.mapping.slurm import export
-from hpclaunch.convert.mapping.slurm.asked import of_batch
-from hpclaunch.convert.mapping.slurm.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.batch import export
+from hpclaunch.convert.mapping.slurm.batch.asked import of_batch
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value
 

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hpclaunch.convert.mapping.ranks import mpi, rendezvous
-from hpclaunch.convert.mapping.slurm.asked import NODES, TIME
+from hpclaunch.convert.mapping.slurm.batch.asked import NODES, TIME
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.spec.scalars import SHELL_OWNED
 

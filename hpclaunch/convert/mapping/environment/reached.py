@@ -9,8 +9,8 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.environment.owners import owner
-from hpclaunch.convert.mapping.slurm.asked import origin_of
-from hpclaunch.convert.mapping.slurm.export import Export
+from hpclaunch.convert.mapping.slurm.batch.asked import origin_of
+from hpclaunch.convert.mapping.slurm.batch.export import Export
 from hpclaunch.convert.programs.flags import cut
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.programs.plain import by_env

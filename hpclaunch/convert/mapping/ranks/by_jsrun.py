@@ -9,7 +9,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import handed_on
 from hpclaunch.convert.mapping.other_schedulers import flux_time
 from hpclaunch.convert.mapping.ranks import of_request
-from hpclaunch.convert.mapping.slurm.asked import number
+from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import Layer, Option

@@ -8,8 +8,8 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import deepspeed, mpi
 from hpclaunch.convert.mapping.ranks.rendezvous import SETS_ALL, carries_addresses
-from hpclaunch.convert.mapping.slurm.asked import number
-from hpclaunch.convert.mapping.slurm.sizes import Ranks
+from hpclaunch.convert.mapping.slurm.batch.asked import number
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Ranks
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs import accelerate, torch
 from hpclaunch.convert.programs.layers import OVER_HOSTS, PER_GPU, Layer, Option

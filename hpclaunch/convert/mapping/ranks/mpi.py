@@ -13,7 +13,7 @@ from hpclaunch.convert.cores import CORES
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import of_mpirun
 from hpclaunch.convert.mapping.ranks.mpi_library import CRAY, INTEL_MPI, OPEN_MPI, Library
-from hpclaunch.convert.mapping.slurm.asked import number
+from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.programs.flags import not_told

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks.mpi import Size, told_by
-from hpclaunch.convert.mapping.slurm.asked import number
+from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import shown

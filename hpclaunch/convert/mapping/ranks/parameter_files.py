@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import mpi
-from hpclaunch.convert.mapping.slurm.settled import by_role
+from hpclaunch.convert.mapping.slurm.numbers.settled import by_role
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.readback.shell.values import Value, shown
 from hpclaunch.values.conversion import Place

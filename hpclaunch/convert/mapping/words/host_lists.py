@@ -6,7 +6,7 @@ from os.path import basename
 
 from msgspec import Struct
 
-from hpclaunch.convert.mapping.slurm.settled import by_role
+from hpclaunch.convert.mapping.slurm.numbers.settled import by_role
 from hpclaunch.convert.mapping.words.hosts import Counted
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known, shown

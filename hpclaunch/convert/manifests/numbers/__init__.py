@@ -1,0 +1,1 @@
+"""How many nodes, GPUs and ranks a manifest starts."""

@@ -1,0 +1,1 @@
+"""What a pod has beside its command: variables, storage, rights, where it runs and how it ends."""

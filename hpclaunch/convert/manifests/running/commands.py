@@ -1,0 +1,120 @@
+"""Commands of the pods of one launch that are not the same: groups have a command of their own.
+
+The operator tells all pods of the same world, whatever they run (SetPodEnv of kubeflow/training-operator,
+pkg/controller.v1/pytorch/envvar.go), and so does a job with groups.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests.numbers import size
+from hpclaunch.convert.manifests.objects.workload import Pod, Workload
+from hpclaunch.convert.manifests.pods import environment, told
+from hpclaunch.convert.manifests.pods.environment import Config, Variable
+from hpclaunch.convert.manifests.running import command, launchers
+from hpclaunch.convert.manifests.running.launch import Launch, read
+from hpclaunch.convert.options import Options
+
+_KEYS = ("command", "args")
+# What else may differ has its own place, or its own question.
+_APART = frozenset(("command", "env", "nodes", "secrets", "name"))
+# What a launcher of the command says of the launch.
+_OF_LAUNCH = (
+    ("ranks_per_node",),
+    ("rendezvous",),
+    ("mpi",),
+    ("container", "entrypoint"),
+    ("container", "mpi"),
+)
+
+
+def differ(first: Pod, other: Pod) -> bool:
+    """Whether both have a command, and not the same."""
+    texts = [
+        [
+            word.text()
+            for key in _KEYS
+            if (field := pod.container.get(key)) is not None
+            for word in field.items()
+        ]
+        for pod in (first, other)
+    ]
+    return all(texts) and texts[0] != texts[1]
+
+
+def of_pod(
+    workload: Workload,
+    pod: Pod,
+    first: Mapping[str, Variable],
+    beside: Config,
+    draft: Draft,
+    options: Options,
+) -> Draft | None:
+    """What the command of another pod makes of a job, where all but the command is what the job has; None
+    where a job with groups is not the same launch. `first` are the variables of the pod that the job's
+    command is from."""
+    own = replace(workload, starter=pod, ranks=pod, others=())
+    found = Draft(options.site)
+    variables = environment.variables(pod.container, beside, found)
+    launch = read(pod.container, told.texts(own, variables))
+    if _launchers(launch) != _launchers(read(workload.ranks.container, told.texts(workload, first))):
+        return None
+    size.put(own, launch, variables, found, options)
+    exports = launchers.put(own, launch, variables, variables, found)
+    command.put(own, launch, found, exports)
+    told.put(own, launch, variables, found)
+    fact = found.facts.get(("command",))
+    shell = launch.shell
+    if fact is None or fact.is_open or (shell is not None and (shell.folder or shell.lost)):
+        return None
+    keys = {key for key in found.facts if key[0] not in _APART} | set(_OF_LAUNCH)
+    alike = all(_value(found, key) == _value(draft, key) for key in keys)
+    return found if alike else None
+
+
+def ask_for_ranks(workload: Workload, pod: Pod, beside: Config, draft: Draft, options: Options) -> None:
+    """Ask for the ranks on a node where another pod starts another number of them, or nobody can tell."""
+    own = replace(workload, starter=pod, ranks=pod, others=())
+    found = Draft(options.site)
+    variables = environment.variables(pod.container, beside, found)
+    size.put(own, read(pod.container, told.texts(own, variables)), variables, found, options)
+    key = ("ranks_per_node",)
+    mine, theirs = draft.facts.get(key), found.facts.get(key)
+    if mine is None or theirs is None or mine.is_open or mine.value == theirs.value:
+        return
+    number = theirs.value if theirs.value is not None else "a number that is not told"
+    question = f"ranks_per_node: the {pod.of} starts {number}, the {workload.ranks.of} {mine.value}"
+    draft.unsay(key)
+    draft.ask(key, question, [*theirs.places, *mine.places], f"the ranks of the {pod.of}")
+
+
+def _launchers(launch: Launch) -> list[object]:
+    """What starts the program, with its options: torchrun's tell which world it is of."""
+    return [(each.program, [(option.name, option.value) for option in each.options]) for each in launch.outer]
+
+
+def put(workload: Workload, pod: Pod, theirs: Draft, draft: Draft) -> bool:
+    """A group for each of the two pods, with its command; False where the command of the first is asked
+    for."""
+    first = draft.facts.get(("command",))
+    second = theirs.facts["command",]
+    if first is None or first.is_open:
+        return False
+    pods: Sequence[Pod] = (workload.ranks, pod)
+    for key in (("command",), ("nodes",)):
+        draft.facts.pop(key, None)
+        draft.unsay(key)
+    for each, number, fact in zip(pods, workload.sizes, (first, second), strict=True):
+        group = ("groups", each.of.lower())
+        if (*group, "nodes") not in draft.facts:
+            draft.put((*group, "nodes"), number.value, number.places, number.what)
+        why = "the pods are one world, whatever each of them runs"
+        draft.put((*group, "command"), fact.value, fact.places, f"the command of the {each.of}", why=why)
+    return True
+
+
+def _value(draft: Draft, key: tuple[str | int, ...]) -> object:
+    fact = draft.facts.get(key)
+    return None if fact is None else (fact.value, fact.question)

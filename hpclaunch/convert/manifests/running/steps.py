@@ -1,0 +1,131 @@
+"""Commands that a pod's shell does beside its launcher: steps of the job, or what becomes of them."""
+
+import re
+import shlex
+from collections.abc import Mapping
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests.objects.workload import Workload
+from hpclaunch.convert.manifests.running.prepared import changes_shell
+from hpclaunch.convert.manifests.running.shelltext import ShellText, Unit
+from hpclaunch.convert.mapping.around.working_folder import FOLDERS
+from hpclaunch.convert.mapping.ranks import rendezvous
+from hpclaunch.convert.mapping.words.texts import NOTHING
+from hpclaunch.convert.programs.beside import that
+from hpclaunch.convert.programs.layers import MPI, layers
+from hpclaunch.readback.shell import inside, shfmt
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.values import known
+from hpclaunch.values.conversion import Place
+from hpclaunch.values.errors import HpclaunchError
+
+# Commands in front of a launcher that only look, or wait for what hpclaunch waits for itself.
+LOOK = that("says", "looks", "devices") | {"set", "cd", "ulimit"}
+_READS = frozenset(("read", "mapfile", "readarray"))  # they set variables of the shell
+_TO_FILE = frozenset((">", ">>", ">|", "&>", "&>>"))
+_USED = re.compile(r"\$\{?([A-Za-z_]\w*)")
+
+
+def made_before(shell: ShellText, number: int) -> dict[str, str | None]:
+    """The variables that the text alone has by then, and neither the job's env nor its command: None for one
+    that is known only where it runs."""
+    assert shell.launch is not None
+    run = shell.units[shell.launch]
+    of_run = set(_USED.findall(run.text))
+    made: dict[str, str | None] = {
+        name: value for name, value, _ in shell.exported if name in shell.own and name not in of_run
+    }
+    line = shell.units[number].line
+    made |= dict.fromkeys(name for name, _, at in shell.untold if at < line)
+    for unit in shell.units[:number]:
+        if unit.words and known(unit.words[0]) in _READS:
+            words = [known(word) or "" for word in unit.words[1:]]
+            made |= dict.fromkeys(word for word in words if word.isidentifier())
+    return made
+
+
+def _are_of_rendezvous(unit: Unit) -> bool:
+    """Whether it does nothing but export what hpclaunch sets in each rank."""
+    names = {name for name, _ in unit.exports}
+    return bool(names) and not unit.words and names.issubset(rendezvous.COMPUTED)
+
+
+def outputs(unit: Unit) -> list[str] | None:
+    """The files that keep its output, which ranks may read; None where that cannot be told."""
+    if ">" not in unit.text:
+        return []
+    try:
+        file, source = shfmt.parsed(inside(unit.text), 1)
+    except (ScriptError, HpclaunchError):
+        return None
+    targets = [
+        shfmt.written(source, each.word.pos.offset, each.word.end.offset)
+        for statement in file.stmts
+        for each in statement.redirs
+        if each.op in _TO_FILE and each.word is not None
+    ]
+    return [each for each in targets if not each.startswith("/dev/")]
+
+
+def put(
+    workload: Workload,
+    unit: Unit,
+    before: bool,
+    place: Place,
+    draft: Draft,
+    folder: str | None = "",
+    made: Mapping[str, str | None] = NOTHING,
+) -> None:
+    """A command beside the launcher; `folder` is that which it is in, where the job's is another, and None
+    where nobody can tell it. `made` are variables of the text, which no step of its own has."""
+    program = (known(unit.words[0]) or "").rpartition("/")[2] if unit.words else ""
+    text = unit.text.strip().removesuffix(";").strip()
+    used = set(_USED.findall(unit.text))
+    lost = sorted(name for name in used & made.keys() if made[name] is None)
+    sets = [f"{name}={shlex.quote(made[name] or '')}; " for name in sorted(used & made.keys())]
+    went = "".join(sets) + (f"cd {shlex.quote(folder)} && " if folder else "")
+    if program in FOLDERS and before:
+        return  # the job's folder tells of it, or is asked for
+    if program == "sleep" and before and workload.is_apart:
+        why = "ranks are started when all nodes are there"
+        draft.say("replaced", [place], text, why=why)
+    elif ("rendezvous",) in draft.facts and _are_of_rendezvous(unit):
+        draft.say("replaced", [place], text, why=rendezvous.SETS_ALL)
+    elif (unit.exports and not unit.words) or program in _READS:
+        why = "its value is made in the pod, and a step of its own exports nothing to the ranks"
+        todo = "write it under env, or let the command begin with it"
+        draft.say("left", [place], text if unit.exports else text.split("\n")[0], why=why, todo=todo)
+    elif program in LOOK and outputs(unit) == []:
+        draft.say("without effect", [place], text, why="it changes nothing for the ranks")
+    elif any(layer.program in MPI for layer in layers(unit.words)):
+        why = "it starts ranks of its own, on the nodes of its own options, and a job starts them once"
+        todo = "submit it as a job of its own, or let one script start both"
+        draft.say("left", [place], text, why=why, todo=todo)
+    elif before and changes_shell(unit):
+        why = (
+            "it was for the shell that started the launcher, and a step of its own changes nothing for ranks"
+        )
+        draft.say("left", [place], text, why=why, todo="let the command begin with it, if the ranks need it")
+    elif workload.is_apart:
+        when = "before" if before else "after"
+        draft.say(
+            "left",
+            [place],
+            text,
+            why=f"it ran in the launcher's own pod {when} the ranks, and a job has no such pod",
+            todo=f"if ranks need it, add it to {'setup' if before else 'after'} (per: node, or per: job)",
+        )
+    elif lost:
+        why = f"it uses {', '.join(lost)}, made by lines before it, and a step of its own does not have that"
+        todo = f"add all of these lines to {'setup' if before else 'after'} as one step"
+        draft.say("left", [place], text, why=why, todo=todo)
+    elif folder is None:
+        todo = f"add it to {'setup' if before else 'after'}, with a cd to that folder in front"
+        draft.say("left", [place], text, why="the folder that it ran in is not told", todo=todo)
+    elif before:
+        why = "once on each node, before the ranks start, and the job ends where it fails"
+        draft.add("setup", {"run": went + text}, [place], text, why=why)
+    else:
+        draft.add(
+            "after", {"run": went + text}, [place], text, why="once on each node, when the ranks have ended"
+        )

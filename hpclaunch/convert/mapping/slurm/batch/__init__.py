@@ -1,0 +1,1 @@
+"""What a script asks of sbatch, option by option."""

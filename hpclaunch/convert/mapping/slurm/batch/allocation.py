@@ -1,0 +1,337 @@
+"""What a script asks of Slurm as a whole -> the job's name, nodes, time, GPUs and hints."""
+
+import re
+from collections.abc import Mapping
+
+from hpclaunch.convert.draft import Draft, sayable
+from hpclaunch.convert.mapping.around.rounds import names_in
+from hpclaunch.convert.mapping.ranks import mpi
+from hpclaunch.convert.mapping.slurm.batch import batch_options, edited
+from hpclaunch.convert.mapping.slurm.batch.asked import NODES, Asked, number, of_batch, submitting
+from hpclaunch.convert.mapping.slurm.numbers.sizes import OF_GPUS, Allocation, Gpus, gpus_of, last, sizes
+from hpclaunch.convert.mapping.words.host_lists import lists
+from hpclaunch.convert.mapping.words.made import either_of
+from hpclaunch.convert.programs.layers import MPI, OVER_HOSTS, STARTERS, layers
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.to_fill_in import to_fill_in
+from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.slurm import forms
+from hpclaunch.spec import hosts, scalars
+from hpclaunch.values.conversion import Finding, Place
+
+_SIZES = """
+job-name nodes ntasks ntasks-per-node time time-min gres gpus gpus-per-node gpus-per-task ntasks-per-gpu
+gpus-per-socket
+"""
+_BRIEF = 60
+NO_LIMIT = "no line gives a time limit"
+_OF_NODES = re.compile(r"SLURM_(JOB_NUM_NODES|NNODES|JOB_NODELIST|NODELIST)\b")
+_ONE_BY_SBATCH = "sbatch gives one node where -N is not given (sbatch(1), --nodes)"
+_ONE_BY_MPIRUN = "mpirun without a list of hosts starts all ranks on its own machine"
+_AS_WRITTEN = (
+    "sbatch -N ... by the launchers' README: the operator gives it on the command line, where it counts most"
+)
+
+
+def put(reading: ShellReading, draft: Draft) -> Allocation:
+    """Put what the script asks of sbatch into the draft: name, nodes, time, GPUs, hints. What no line tells
+    and a job needs is asked for."""
+    asked = of_batch(reading)
+    given = last(asked)
+    for each in batch_options.ordered(asked):
+        if each.name and given[each.name] is not each and each.name not in batch_options.ADDED_UP:
+            why = f"{given[each.name].written} counts more than this line"
+            draft.say("replaced", each.places, each.written, why=why)
+        elif each.name not in _SIZES.split():
+            batch_options.put(each, draft)
+    _submitted_often(reading, draft)
+    edited.say(reading, draft)
+    found = sizes(reading, asked)
+    _name(reading, given, draft)
+    _nodes(reading, given, found, draft)
+    _time(reading, given, draft)
+    _put_gpus(gpus_of(reading, given, found), draft)
+    _other_resources(given, draft)
+    return found
+
+
+def _submitted_often(reading: ShellReading, draft: Draft) -> None:
+    for command in reading.of("sbatch"):
+        if command.loops:
+            loop = command.loops[-1]
+            draft.say(
+                "left",
+                (loop.place, command.place),
+                f"a loop of sbatch over {loop.over}",
+                why="a job file is one job",
+                todo="submit it once for each value, with --set",
+            )
+            return
+    own = {tuple(map(shown, each.words)): each for each in submitting(reading)}
+    if len(own) > 1:
+        *others, taken = own.values()
+        text = taken.brief(_BRIEF)
+        is_last = all(each.place <= taken.place for each in others)
+        why = f"each is a job of its own, and this file is that of {'the last: ' * is_last}{text}"
+        todo = "convert again without the other lines for each of them, or make its job file of this one"
+        places = [each.place for each in (*others, taken)]
+        draft.say("question", places, f"{len(own)} lines submit jobs", why=why, todo=todo)
+
+
+def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> None:
+    each = given.get("job-name")
+    if each is not None:
+        text = each.text
+        if text is None or _VARIABLE.search(text):
+            draft.ask(("name",), "the job's name", each.places, each.written)
+            return
+        if left := to_fill_in(text):
+            draft.ask(("name",), f"the job's name: {left!r} is to be filled in", each.places, each.written)
+            return
+        good = _good_name(text)
+        why = "" if good == text else f"{text!r} is no name: letters, digits, '.', '_' and '-'"
+        if good:
+            draft.put(("name",), good, each.places, each.written, why=why)
+            return
+    file = reading.script.rpartition("/")[2]
+    good = _good_name(file.rsplit(".", 1)[0]) or "job"
+    why = "sbatch names a job after its script where no line names it"
+    draft.put(("name",), good, (Place(reading.script),), f"the script's name {file}", why=why)
+
+
+_VARIABLE = re.compile(r"\$[\w@*#?{(]")  # sbatch puts in none: it is of a text that another script writes
+
+
+def _good_name(text: str) -> str:
+    text = re.sub(r"%\d*[A-Za-z]", "", text)  # %j is put in by Slurm in names of files alone
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._")[:128]
+
+
+def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation, draft: Draft) -> None:
+    each = given.get("nodes")
+    if found.nodes is not None:
+        by = next((given[name] for name in ("nodes", "ntasks", "gpus") if name in given), None)
+        what = by.written if by is not None else "nodes"
+        if not 1 <= found.nodes <= 100_000:
+            draft.ask(("nodes",), f"how many nodes: {what} is no such number", found.places["nodes"], what)
+            return
+        why = _AS_WRITTEN if each is not None and each.how == "convention" else ""
+        draft.put(("nodes",), found.nodes, found.places["nodes"], what, why=why)
+    elif each is not None:
+        told = f"{each.written} is a range or not known" if each.text is None or each.text else ""
+        told = either_of(reading, each.value or ()) or told
+        draft.ask(("nodes",), f"how many nodes{': ' * bool(told)}{told}", each.places, each.written)
+    elif (chosen := given.get("nodelist")) is not None and _named_hosts(chosen) != 1:
+        told = f"without -N a job has all hosts of {chosen.written}, and others where these are too few"
+        draft.ask(("nodes",), f"how many nodes: {told}", chosen.places, chosen.written)
+    else:
+        lines = _of_several_nodes(reading)
+        listed = None if lines else _of_hosts(reading)
+        total = given.get("ntasks") or given.get("gpus")
+        if lines or total is not None:
+            told = "no line tells, and the operator gave it to sbatch (-N)"
+            if not lines and total is not None:
+                lines = total.places
+                told = f"{total.written} leaves it to Slurm, unless the operator gave sbatch -N"
+            question = f"how many nodes: {told}"
+            named = next((name for name in NODES if name in reading.wanted), "-N of sbatch")
+            draft.ask(("nodes",), question, lines, named)
+        elif listed:
+            what, said = listed[0]
+            draft.ask(("nodes",), f"how many nodes: {said}", (listed[1],), what)
+        else:
+            draft.say(
+                "assumed",
+                (Place(reading.script),),
+                "no line says how many nodes",
+                became="nodes: 1, which the job file need not say",
+                why=_ONE_BY_MPIRUN if _is_by_mpirun_alone(reading) else _ONE_BY_SBATCH,
+                todo="where the operator gave sbatch -N N, write nodes: N in the job file",
+                key="nodes",
+            )
+
+
+def _named_hosts(chosen: Asked) -> int | None:
+    """How many hosts -w names (sbatch(1), --nodelist), None where it is a file of them, or not known."""
+    try:
+        return hosts.count(chosen.text or "")
+    except ValueError:
+        return None
+
+
+def is_for_several(reading: ShellReading) -> bool:
+    """Whether a line asks for nodes, for tasks on any of them, or which nodes there are."""
+    given = last(of_batch(reading))
+    return bool(_of_several_nodes(reading)) or any(name in given for name in ("nodes", "ntasks", "gpus"))
+
+
+def _of_several_nodes(reading: ShellReading) -> tuple[Place, ...]:
+    """Lines that ask how many nodes there are, or which: the script is written for several."""
+    for name in NODES:
+        if name in reading.wanted:
+            return reading.wanted[name]
+    return (
+        tuple(each.place for each in reading.commands if _OF_NODES.search(each.written))[:3]
+        or tuple(
+            place for name, places in reading.wanted.items() for place in places if _OF_NODES.match(name)
+        )[:3]
+        or tuple(each.place for each in reading.assigned if _OF_NODES.search(shown(each.value)))[:3]
+    )
+
+
+def _is_by_mpirun_alone(reading: ShellReading) -> bool:
+    """Whether mpirun starts the ranks, and nothing in the script is of Slurm."""
+    its = [layers(each.words) for each in reading.of(*STARTERS)]
+    programs = {layer.program for each in its for layer in each}
+    of_slurm = reading.directives or not programs.isdisjoint(("srun", "sbatch", "salloc"))
+    return not of_slurm and not programs.isdisjoint(MPI)
+
+
+def _of_hosts(reading: ShellReading) -> tuple[tuple[str, str], Place] | None:
+    """The hosts of an mpirun or a deepspeed in a script that no sbatch runs, of which nothing tells how many
+    they are: what has them, why that tells nothing, and the line."""
+    if reading.directives or next(lists(reading), None) is not None:
+        return None
+    its = reading.of(*STARTERS)
+    for each, layer in ((command, layer) for command in its for layer in layers(command.words)):
+        listed = layer.option("hostfile")
+        if layer.program not in (*MPI, *OVER_HOSTS):
+            continue
+        if listed is not None and known(listed.value or ()) != "":
+            name = layer.program if layer.program in OVER_HOSTS else "mpirun"
+            why = f"the file of hosts that {name} takes has them, and is not given"
+            return (f"the hostfile of {name}", why), each.place
+        host = layer.option("host")
+        if host is not None and mpi.nodes_of(layer) is None:
+            return (host.written, f"{host.written} has them, and is not told"), each.place
+    return None
+
+
+def _time(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> None:
+    least = given.get("time-min")
+    if least is not None:
+        why = "a job file has one limit"
+        draft.say(
+            "left", least.places, least.written, why=why, todo="lower `time` where it should start sooner"
+        )
+    each = given.get("time")
+    if each is None:
+        draft.say(
+            "question",
+            reading.wanted.get("WALLTIME", (Place(reading.script),)),
+            NO_LIMIT,
+            why="unless the operator gave sbatch one (-t), it is the partition's default",
+            todo="write `time` in the job file, or convert again with --env WALLTIME=...",
+        )
+        return
+    minutes = number(each.value, reading, {})
+    if each.text is None and minutes is not None:
+        _say_later(reading, each, draft)
+    text = each.text if each.text is not None or minutes is None else str(minutes)
+    if text is None:
+        either = either_of(reading, each.value or ())
+        question = f"the time limit: {either}" if either else f"the time limit, which {each.written} gives"
+        draft.ask(("time",), question, each.places, each.written)
+        return
+    why = _AS_WRITTEN.replace("-N", "-t") if each.how == "convention" else ""
+    if text.lower() in ("-1", "infinite", "unlimited", "0"):
+        draft.put(("time",), "UNLIMITED", each.places, each.written, why=why)
+        return
+    try:
+        scalars.minutes(text)
+        forms.seconds(text)
+    except ValueError as error:
+        draft.ask(("time",), f"the time limit: {error}", each.places, each.written)
+        return
+    draft.put(("time",), _clock(text), each.places, each.written, why=why)
+
+
+def _say_later(reading: ShellReading, each: Asked, draft: Draft) -> None:
+    """Say that a limit is made of defaults that a script gives behind it: a configuration that is sourced
+    before had none of them, but where the operator gave some."""
+    for name in sorted(names_in(each.value or ())):
+        given = reading.last(name)
+        if given is not None and given.default:
+            value = shown(given.value)
+            why = "the time limit is made of it before the script gives it that: unset it counts 0 there"
+            todo = f"where the operator had set it convert again with --env {name}=..., else correct `time`"
+            draft.say("assumed", (given.place, *each.places), name, became=value, why=why, todo=todo)
+
+
+def _clock(text: str) -> str:
+    """Plain minutes as hours and minutes, which nobody takes for something else."""
+    if not text.isdecimal():
+        return text
+    days, minutes = divmod(int(text), 24 * 60)
+    clock = f"{minutes // 60:02}:{minutes % 60:02}:00"
+    return f"{days}-{clock}" if days else clock
+
+
+def put_gpus_of(found: Gpus, draft: Draft) -> None:
+    """Those that are told."""
+    draft.put(("gpus_per_node",), found.number, found.places, found.written)
+    if found.kind:
+        why = "Slurm's name of the kind of GPU, which another site may not have"
+        draft.put(("gpu_type",), found.kind, found.places, found.written, why=why)
+
+
+def _put_gpus(found: Gpus, draft: Draft) -> None:
+    if found.number is not None:
+        put_gpus_of(found, draft)
+    elif found.written:
+        question = f"how many GPUs on each node: {found.written} does not tell it"
+        draft.ask(("gpus_per_node",), question, found.places, found.written)
+
+
+def _other_resources(given: Mapping[str, Asked], draft: Draft) -> None:
+    each = given.get("gres")
+    others = forms.gpus_of_gres(each.text)[2] if each is not None and each.text else []
+    # A number of GPUs that cannot be read (gpu:) is asked for.
+    others = [part for part in others if part.partition(":")[0] != "gpu"]
+    if each is not None and others:
+        draft.say(
+            "left",
+            each.places,
+            f"--gres={','.join(others)}",
+            why="a resource of Slurm's whose name is not gpu",
+            todo="ask the site whether the job needs it: --gres is hpclaunch's own, and is not passed on",
+        )
+
+
+def say_unused(reading: ShellReading, draft: Draft) -> None:
+    """Say of each option of a #SBATCH line that no finding names that nothing of the job follows from it, and
+    of a line that is nothing but a variable that its options are not told."""
+    by_place: dict[Place, list[Finding]] = {}
+    for finding in draft.findings:
+        for place in finding.places:
+            by_place.setdefault(place, []).append(finding)
+    for line in reading.directives:
+        if line.system == "SBATCH" and len(line.words) == 1 and line.words[0].startswith("$"):
+            why = f"which options of sbatch {line.words[0]} stands for is not told"
+            todo = "give the variable with --env and convert again, or write what it says in the job file"
+            draft.say("question", (line.place,), line.words[0], why=why, todo=todo)
+    for each in of_batch(reading):
+        its = [finding for place in each.places for finding in by_place.get(place, ())]
+        if each.how != "directive" or any(_is_about(finding, each) for finding in its):
+            continue
+        if each.name == "nodes" or each.name.startswith("ntasks"):
+            number = "how many nodes it has" if each.name == "nodes" else "how many ranks a node has"
+            why = (
+                f"{number} is told, or asked, by what starts {'the run' if each.name == 'nodes' else 'them'}"
+            )
+            draft.say("replaced", each.places, each.written, why=why)
+        elif each.name in OF_GPUS and draft.number("gpus_per_node") is not None:
+            draft.say("replaced", each.places, each.written, why="another line tells the GPUs of a node")
+        else:
+            why, todo = "nothing of the job follows from it", "see that the job asks for what this line did"
+            draft.say("left", each.places, each.written, why=why, todo=todo)
+
+
+def _is_about(finding: Finding, asked: Asked) -> bool:
+    """Whether a finding of the option's line is about the option. What is no size is told by its line."""
+    if asked.name != "nodes" and not asked.name.startswith("ntasks"):
+        return True
+    key = "nodes" if asked.name == "nodes" else "ranks_per_node"
+    told = finding.key or finding.became.partition(":")[0]
+    is_of_all = key == "nodes" and "nodes for the whole" in finding.what
+    return is_of_all or key in told or sayable(asked.written) in finding.what

@@ -1,0 +1,254 @@
+"""What a script asks of Slurm, option by option, with the lines that say it: #SBATCH lines, SBATCH_*
+variables, and sbatch's command line, as it stands in a script or as the operator types it by the launchers'
+README."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from hpclaunch.convert.mapping.slurm.batch import edited
+from hpclaunch.convert.mapping.words.lines import names_behind
+from hpclaunch.convert.programs import srun
+from hpclaunch.convert.programs.layers import Option
+from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading
+from hpclaunch.readback.shell import arithmetic
+from hpclaunch.readback.shell.values import Unknown, Value, known
+from hpclaunch.readback.slurm import forms
+from hpclaunch.readback.slurm.options import options
+from hpclaunch.values.conversion import Place
+
+# Fujitsu's configurations have PG where NVIDIA's have DGX.
+NODES = ("DGXNNODES", "PGNNODES")
+GPUS = ("DGXNGPU", "PGNGPU")
+TIME = ("WALLTIME",)
+# The README's line: sbatch -N $DGXNNODES -t $WALLTIME --ntasks-per-node $DGXNGPU run.sub
+_CONVENTION = {"nodes": NODES, "time": TIME}
+# Options that the operator puts on the command line as they are; Slurm knows nothing of the name.
+_MORE = "SBATCH_OTHER_PARAMS"
+# Those that sbatch reads (sbatch(1), "Input environment variables"), by the option that they stand for.
+_VARIABLES = {
+    "SBATCH_ACCOUNT": "account",
+    "SBATCH_ARRAY_INX": "array",
+    "SBATCH_CONSTRAINT": "constraint",
+    "SBATCH_CPUS_PER_GPU": "cpus-per-gpu",
+    "SBATCH_DISTRIBUTION": "distribution",
+    "SBATCH_EXCLUSIVE": "exclusive",
+    "SBATCH_EXPORT": "export",
+    "SBATCH_GPUS": "gpus",
+    "SBATCH_GPUS_PER_NODE": "gpus-per-node",
+    "SBATCH_GPUS_PER_TASK": "gpus-per-task",
+    "SBATCH_HINT": "hint",
+    "SBATCH_JOB_NAME": "job-name",
+    "SBATCH_MEM_PER_NODE": "mem",
+    "SBATCH_NETWORK": "network",
+    "SBATCH_NO_REQUEUE": "no-requeue",
+    "SBATCH_OVERCOMMIT": "overcommit",
+    "SBATCH_PARTITION": "partition",
+    "SBATCH_QOS": "qos",
+    "SBATCH_REQ_SWITCH": "switches",
+    "SBATCH_REQUEUE": "requeue",
+    "SBATCH_RESERVATION": "reservation",
+    "SBATCH_SEGMENT_SIZE": "segment",
+    "SBATCH_SIGNAL": "signal",
+    "SBATCH_THREADS_PER_CORE": "threads-per-core",
+    "SBATCH_TIMELIMIT": "time",
+}
+OF_SBATCH = frozenset(_VARIABLES)
+READ_BY_SBATCH = OF_SBATCH | {_MORE}
+# What srun asks for where there is no job yet, and only then.
+OF_ALLOCATION = frozenset(
+    (
+        *("account", "partition", "qos", "reservation", "constraint", "nodelist", "exclude", "time", "nodes"),
+        *("exclusive", "mem", "mail-user", "mail-type", "job-name", "dependency", "begin"),
+    )
+)
+_OF_JOB = "SLURM_"
+_OWN_JOB = frozenset(("SLURM_JOB_ID", "SLURM_JOBID"))
+_NAME = re.compile(r"\$\{(\w+)\}|\$(\w+)")
+# 10#$X is X also where zeros stand before it.
+_BASE_TEN = re.compile(r"\b10#(?=\$)")
+
+
+class Asked(Struct, frozen=True):
+    """An option by its whole name ("" for none that is known). `how`: a directive of the script, a variable
+    that sbatch reads, the operator's command line by the convention of the README, a command of the input,
+    or what `enroot start` says in place of Pyxis. `written` is the option as it stands, or the variable that
+    gave it."""
+
+    name: str
+    value: Value | None
+    written: str
+    places: tuple[Place, ...]
+    how: Literal["directive", "variable", "convention", "command", "enroot"]
+
+    @property
+    def text(self) -> str | None:
+        """The value, None where a part of it is not known; "" for an option without one."""
+        return known(self.value or ())
+
+
+def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
+    """All that is asked of sbatch; what comes later counts more (sbatch(1)): #SBATCH lines, variables,
+    command line."""
+    found: list[Asked] = []
+    for directive in reading.directives:
+        if directive.words[:1] in (("hetjob",), ("packjob",)):
+            break  # what follows is about another part
+        if directive.system == "SBATCH":
+            found += _of_line(reading, directive)
+    submits = submitting(reading)
+    for variable, name in _VARIABLES.items():
+        each = reading.last(variable)
+        if each is not None and (submits or each.place.file != reading.script):
+            found.append(Asked(name, each.value, f"{variable}={_text(each)}", (each.place,), "variable"))
+    found += _operators(reading)
+    if submits:
+        return (*found, *of_command(reading, submits[-1]))
+    for name, variables in _CONVENTION.items():
+        for variable in variables:
+            each = reading.last(variable)
+            # Nobody had a line of the script itself where sbatch was typed.
+            if each is not None and each.place.file != reading.script:
+                found.append(Asked(name, each.value, variable, origin_of(reading, variable), "convention"))
+    alone = outside_allocation(reading)
+    if alone is not None:
+        return (*found, *(each for each in of_command(reading, alone) if each.name in OF_ALLOCATION))
+    return tuple(found)
+
+
+def _of_line(reading: ShellReading, directive: Directive) -> list[Asked]:
+    """The options of a #SBATCH line, without their values where another script changes it."""
+    by = edited.by(reading, directive)
+    if by is None:
+        places: tuple[Place, ...] = (directive.place,)
+        return [Asked(each.name, each.value, each.written, places, "directive") for each in directive.options]
+    places = (directive.place, by.place)
+    value = (Unknown("variable", ""),)
+    said = f"(changed by {by.program})"
+    return [
+        Asked(each.name, value, f"{each.written} {said}", places, "directive") for each in directive.options
+    ]
+
+
+def submitting(reading: ShellReading) -> list[Command]:
+    """The sbatch and salloc commands that start the launcher's own job, the last of which counts: that of the
+    script, and not of another one. What a job's script submits while it runs, itself once more or what comes
+    next, is another job."""
+    found = [each for each in reading.of("sbatch", "salloc") if not _is_in_a_job(each)]
+    if len(found) > 1:
+        its = {each.place for each in reading.started}
+        found.sort(key=lambda each: each.place in its)
+    if not found or not reading.directives:
+        return found
+    own = {*reading.followed, *(each.place for each in reading.started)}
+    return [each for each in found if each.place in own or each.place.file != reading.script]
+
+
+def _is_in_a_job(command: Command) -> bool:
+    """Whether it names the job that it runs in, as --dependency=afterany:$SLURM_JOB_ID does."""
+    parts = (part for word in command.words for part in word)
+    return any(isinstance(each, Unknown) and each.name in _OWN_JOB for each in parts)
+
+
+def _operators(reading: ShellReading) -> list[Asked]:
+    """The options that a configuration has for the operator's command line."""
+    more = reading.last(_MORE)
+    if more is None:
+        return []
+    text = known(more.value)
+    if text is None:
+        return [Asked("", more.value, _MORE, (more.place,), "convention")]
+    given = options("sbatch", [(word,) for word in text.split()])[0]
+    return [Asked(each.name, each.value, each.written, (more.place,), "convention") for each in given]
+
+
+def outside_allocation(reading: ShellReading) -> Command | None:
+    """The srun of an input that no sbatch runs: it asks for its own nodes, time and partition."""
+    runs = reading.of("srun")
+    told = reading.directives or any(reading.last(name) for name in (*NODES, *TIME, *GPUS))
+    if not runs or told or reading.of("salloc"):
+        return None
+    if _OF_JOB in reading.written or any(name.startswith(_OF_JOB) for name in reading.wanted):
+        return None
+    asks = [each.name for each in of_command(reading, runs[-1])]
+    return runs[-1] if any(name in OF_ALLOCATION for name in asks) else None
+
+
+def of_command(reading: ShellReading, command: Command) -> tuple[Asked, ...]:
+    """The options of a srun or sbatch command, each with the lines that give its value."""
+    layer, _ = srun.read(command.words)
+    scripts = {source.name.rpartition("/")[2] for source in reading.sources}
+    scripts.add("${0}")
+    given = [each for each in layer.options if each.name or each.written.rpartition("/")[2] not in scripts]
+    return of_options(reading, command, given)
+
+
+def of_options(reading: ShellReading, command: Command, given: Sequence[Option]) -> tuple[Asked, ...]:
+    """Options that were read of a command, with their lines."""
+    found = []
+    for each in given:
+        text = known(each.value or ())
+        option = each.written.partition("=")[0].partition(" ")[0]
+        names = names_behind(option if option.startswith("--") else option[:2], command)
+        places = reading.origin(command, text, names) if text else (command.place,)
+        found.append(Asked(each.name, each.value, each.written, places, "command"))
+    return tuple(found)
+
+
+def origin_of(reading: ShellReading, variable: str, at: Place | None = None) -> tuple[Place, ...]:
+    """The line that gave a variable its value, and those of the variables that the value comes from; with
+    `at` the value that it has there."""
+    found: dict[Place, None] = {}
+    waiting = [variable]
+    seen: set[str] = set()
+    while waiting and len(seen) < 30:  # of a longer chain nobody reads the lines
+        name = waiting.pop(0)
+        each = reading.last(name) if at is None else reading.at(name, at)
+        if each is None or name in seen:
+            continue
+        seen.add(name)
+        found[each.place] = None
+        waiting += each.uses
+    return tuple(found)
+
+
+def number(value: Value | None, reading: ShellReading, slurm: Mapping[str, int]) -> int | None:
+    """A whole number that an option gives, also by Slurm's own variables (`slurm`), as in
+    $((SLURM_JOB_NUM_NODES * DGXNGPU)). None where it is not known, or a range."""
+    text = resolved(value or (), slurm)
+    if text is None and value is not None and len(value) == 1:
+        part = value[0]
+        is_sum = isinstance(part, Unknown) and part.kind == "number" and part.name.startswith("$((")
+        if isinstance(part, Unknown) and is_sum and not part.of:
+            source = _NAME.sub(lambda found: found[1] or found[2], _BASE_TEN.sub("", part.name[3:-2]))
+            return arithmetic.evaluate(source, lambda name: _of_variable(name, reading, slurm))
+    try:
+        return forms.count(text) if text else None
+    except ValueError:
+        return None
+
+
+def resolved(value: Value, slurm: Mapping[str, int]) -> str | None:
+    """The text, with Slurm's own numbers put in for their variables."""
+    parts: list[str] = []
+    for part in value:
+        if isinstance(part, str):
+            parts.append(part)
+        elif isinstance(part, Unknown) and part.kind == "variable" and part.name in slurm:
+            parts.append(str(slurm[part.name]))
+        else:
+            return None
+    return "".join(parts)
+
+
+def _of_variable(name: str, reading: ShellReading, slurm: Mapping[str, int]) -> str | None:
+    if name in slurm:
+        return str(slurm[name])
+    each = reading.last(name)
+    return resolved(each.value, slurm) if each is not None else None
+
+
+def _text(each: Assigned) -> str:
+    return known(each.value) or "..."

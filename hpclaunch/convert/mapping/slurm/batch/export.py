@@ -1,0 +1,108 @@
+"""Which of the exported variables reach the ranks: --export of srun and sbatch, and SLURM_EXPORT_ENV.
+
+sbatch puts its --export into SLURM_EXPORT_ENV, which each srun of the script takes for its own (sbatch(1),
+"Output environment variables"; srun(1), --export).
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import takewhile
+
+from msgspec import Struct, structs
+
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked
+from hpclaunch.convert.mapping.words.texts import split
+from hpclaunch.convert.programs.flags import cut
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.secrets.names import is_secret
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_NOTHING = ("NONE", "NIL")
+_VARIABLE = "SLURM_EXPORT_ENV"
+# A device or a number, which goes on with the value before it: NCCL_IB_HCA=mlx5_0,mlx5_1.
+_OF_A_VALUE = re.compile(
+    r"(?:mlx\d|mthca|hfi\d|ib|eth|en[ospx]|bond|bnxt|rdma|cxi|hsn|roce|efa|irdma)\w*\d(?::\d+)?|\d[\w.:-]*"
+)
+
+
+class Export(Struct, frozen=True):
+    """`everything`: all that is exported is handed on. `given` are the variables that the option names, with
+    the value that it gives them (None: the one that they have). `cut` are those whose value Slurm ends at a
+    comma that was meant to be in it. `unclear`: a part of it is not told."""
+
+    everything: bool = True
+    given: tuple[tuple[str, Value | None], ...] = ()
+    written: str = ""
+    places: tuple[Place, ...] = ()
+    unclear: bool = False
+    cut: tuple[str, ...] = ()
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether anything that the script exports is handed on."""
+        return self.everything or any(value is None for _, value in self.given)
+
+
+def of(reading: ShellReading, command: Command, own: Asked | None, batch: Sequence[Asked]) -> Export:
+    """What counts for a srun: its own option, else the variable, else that of sbatch."""
+    variable = dict(command.environment).get(_VARIABLE)
+    of_batch = next((each for each in reversed(batch) if each.name == "export"), None)
+    outer = Export()
+    if variable is not None:
+        outer = _read(variable, f"{_VARIABLE}={shown(variable)}", (command.place,))
+    elif of_batch is not None and unset(reading, command) is None:
+        outer = _read(of_batch.value or (), of_batch.written, of_batch.places)
+    if own is None:
+        return outer
+    found = _read(own.value or (), own.written, own.places)
+    before = outer.given if found.everything else ()
+    return structs.replace(found, given=(*before, *found.given))
+
+
+def unset(reading: ShellReading, command: Command) -> Command | None:
+    """What takes sbatch's --export away from each srun behind it: unset SLURM_EXPORT_ENV."""
+    return next(
+        (
+            each
+            for each in takewhile(lambda one: one is not command, reading.commands)
+            if each.program == "unset" and (_VARIABLE,) in each.words and not (each.within or each.conditions)
+        ),
+        None,
+    )
+
+
+def named_by(value: Value) -> tuple[tuple[str, Value], ...]:
+    """The variables that --export gives a value, with it."""
+    given = _read(value, "", ()).given
+    return tuple((name, value) for name, value in given if value is not None)
+
+
+def without_secrets(value: Value, written: str) -> str:
+    """The option as it is written, with *** for the values of secrets."""
+    for part in split(value, ","):
+        named = cut(part, "=")
+        if named and named[1] and is_secret(named[0]):
+            written = written.replace(shown(named[1]), "***")
+    return written
+
+
+def _read(value: Value, written: str, places: tuple[Place, ...]) -> Export:
+    everything, unclear = False, False
+    given: list[tuple[str, Value | None]] = []
+    cut_off: dict[str, None] = {}
+    for part in split(value, ","):
+        named = cut(part, "=")
+        text = known(part)
+        if named:
+            given.append(named)
+        elif text is None:
+            unclear = True
+        elif text.upper() == "ALL" or not value:
+            everything = True
+        elif text and given and _OF_A_VALUE.fullmatch(text):
+            cut_off[given[-1][0]] = None
+        elif text and text.upper() not in _NOTHING:
+            given.append((text, None))
+    hidden = without_secrets(value, written)
+    return Export(everything or unclear, tuple(given), hidden, places, unclear, tuple(cut_off))

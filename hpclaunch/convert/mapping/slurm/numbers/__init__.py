@@ -1,0 +1,1 @@
+"""How many nodes, ranks and GPUs a script under Slurm has."""

@@ -1,0 +1,53 @@
+"""What is told of a launch whose run is not found: its ranks, GPUs and MPI, as far as sbatch was asked for
+them, and what the script exports."""
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.environment import of_no_run
+from hpclaunch.convert.mapping.slurm.batch import hints
+from hpclaunch.convert.mapping.slurm.numbers import run_sizes, sizes
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.values.conversion import Place
+
+_OTHERS = (
+    "the tasks that Slurm is asked for: what starts the ranks is not known, and may start another number"
+)
+
+
+class Unknown(Struct, frozen=True):
+    """Why the run is not found, by which lines, what stands there and what to do. `place` is that of the
+    launcher; `image`: the ranks are in one."""
+
+    place: Place
+    places: tuple[Place, ...]
+    why: str
+    what: str = "the run"
+    todo: str = ""
+    image: bool = False
+
+
+def put(reading: ShellReading, found: Allocation, unknown: Unknown, draft: Draft) -> None:
+    """Put what is told, and ask for the rest."""
+    of_no_run.put(reading, found, draft, image=unknown.image)
+    question = f"what each rank executes: {unknown.why}"
+    draft.ask(("command",), question, unknown.places, unknown.what, todo=unknown.todo)
+    if ("gpus_per_node",) not in draft.facts:
+        run_sizes.no_gpus(reading, found, unknown.places, draft)
+    _ranks(reading, found, unknown, draft)
+    if draft.number("ranks_per_node") != 1 or draft.number("nodes") != 1:
+        none = f"none for ranks that do not use MPI{hints.of_mpi(reading)}"
+        question = f"pmix, pmi2 or none: {unknown.why}; {none}"
+        draft.ask(("mpi",), question, unknown.places, "the run")
+
+
+def _ranks(reading: ShellReading, found: Allocation, unknown: Unknown, draft: Draft) -> None:
+    """The ranks that the script asks Slurm for: a job file that says nothing of them has one for each GPU."""
+    ranks = sizes.ranks(reading, (), found, unknown.place)
+    if ranks.per_node is not None and not {"tasks", "per_node", "tasks_per_gpu"}.isdisjoint(found.places):
+        why = _OTHERS if ranks.per_node > 1 else ""
+        draft.put(("ranks_per_node",), ranks.per_node, ranks.places, "what is asked of sbatch", why=why)
+    else:
+        doubt = ranks.doubt or f"{unknown.why}, and no line asks Slurm for so many tasks"
+        draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", ranks.places, "the run")

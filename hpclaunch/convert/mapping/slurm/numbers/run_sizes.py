@@ -1,0 +1,283 @@
+"""How many nodes, ranks and GPUs the run has -> `nodes`, `ranks_per_node`, `gpus_per_node`."""
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.rounds import names_in
+from hpclaunch.convert.mapping.ranks import launchers, mpi
+from hpclaunch.convert.mapping.slurm.batch import allocation, gpu_binding, hints
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, outside_allocation
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, gpus_of, last
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
+from hpclaunch.convert.mapping.words.made import either_of
+from hpclaunch.convert.programs.layers import MPI, Layer, layers
+from hpclaunch.convert.reading import Loop, ShellReading
+from hpclaunch.readback.shell.values import known
+from hpclaunch.values.conversion import Place
+
+_OF_SCRIPT = "one run of the script"
+_ONCE = "the script starts its command once, without srun and mpirun"
+_STARTS_ITSELF = (
+    "where it starts ranks itself write ranks_per_node, mpi, and as `command` what each of them executes; "
+    "where it is to have the cores of all of them write bind: {cpus: none, memory: none}"
+)
+_NO_GPUS = "no line asks Slurm for any (0 where the job uses none), and sbatch may have been given --gres"
+
+
+def put(
+    reading: ShellReading, run: Step, found: Allocation, launcher: Layer | None, draft: Draft
+) -> int | None:
+    """Nodes where the run has fewer than the job, and ranks on a node. Returns the latter."""
+    ranks = run.ranks
+    own = run.option("nodes")
+    told = launchers.nodes_of(reading, run.command, launcher, found.numbers) if launcher is not None else None
+    if told is not None and found.nodes and told.per_node == found.nodes and _on_each(run):
+        _say_on_each(run, told, found.nodes, draft)
+        ranks = structs.replace(ranks, nodes=found.nodes)
+    elif told is not None and found.nodes is None and own is None:
+        _put_told(told, draft)
+        ranks = structs.replace(ranks, nodes=told.per_node)
+        found = structs.replace(found, nodes=told.per_node)
+    elif told is not None and told.per_node and ranks.nodes and told.per_node != ranks.nodes:
+        question = f"how many nodes: {told.what} says another number than where it is started, {ranks.nodes}"
+        draft.say("question", (*told.places, *ranks.places), told.what, why=question, todo="correct `nodes`")
+    starter = _starter(run)
+    if ranks.nodes is not None and ranks.nodes != found.nodes:
+        by = own or run.option("ntasks") or next(iter(run.asked), None)
+        what = by.written if by is not None else starter
+        chosen = run.option("nodelist")
+        if chosen is not None and found.nodes:
+            question = f"how many nodes: the job has {found.nodes}, and this run is on {chosen.written} alone"
+            draft.ask(("nodes",), question, (run.command.place, *found.places["nodes"]), what)
+        else:
+            _put_nodes(own.places if own else ranks.places, ranks.nodes, what, found, draft)
+    elif own is not None and ranks.nodes is None:
+        _ask_nodes(reading, run, own, draft)
+    elif ranks.nodes is None and found.nodes is None:
+        _ask_nodes_of_tasks(run, draft)
+    what = " ".join(each.written for each in run.asked if each.name.startswith("ntasks")) or starter
+    per_node, places, why, doubt = ranks.per_node, ranks.places, "", ranks.doubt
+    if launcher is not None:
+        launchers.say_apart(run.command, launcher, ranks, draft)
+        size = launchers.size(reading, run.command, launcher, ranks.nodes, found.numbers)
+        places, doubt = (*size.places, *ranks.places), size.doubt or ranks.doubt
+        if per_node == 1 or per_node is None:
+            per_node, what = size.per_node, size.what
+            why = f"{launcher.program} starts them on each node; the job starts each itself"
+            if per_node is None and not size.doubt:
+                gpus = gpus_of(reading, last([*of_batch(reading), *run.asked]), found)
+                why = "one for each GPU"
+                if gpus.number is None:
+                    return None
+                per_node, places = gpus.number, (*places, *gpus.places)
+        else:
+            if size.per_node and size.per_node > 1:
+                _say_product(per_node, size.per_node, launcher, places, what, draft)
+            per_node = per_node * size.per_node if size.per_node else None
+    if per_node is None:
+        _ask_ranks(run, doubt, places, what, draft)
+    elif not 1 <= per_node <= 4096:
+        draft.ask(("ranks_per_node",), f"how many ranks on each node: {per_node} is none", places, what)
+        return None
+    else:
+        draft.put(("ranks_per_node",), per_node, places, what, why=why)
+        if launcher is None:
+            _say_default(run, found, draft)
+    is_once = launcher is None and per_node == 1 and starter == _OF_SCRIPT
+    _unused(reading, draft, is_once=is_once)
+    return per_node
+
+
+def _starter(run: Step) -> str:
+    """What starts the ranks, for people: the script itself where neither srun nor mpirun does."""
+    programs = [layer.program for layer in layers(run.command.words) if layer.program in (*MPI, "srun")]
+    mpi = [each for each in programs if each in MPI]
+    return next(iter((*mpi, *programs)), _OF_SCRIPT)
+
+
+def _on_each(run: Step) -> bool:
+    """Whether a loop starts a launcher on one node of the job after the other."""
+    node = run.option("nodelist")
+    of_round = node is not None and known(node.value or ()) is None
+    return of_round and bool(run.command.loops) and run.ranks.nodes == 1
+
+
+def _say_on_each(run: Step, told: launchers.FanOut, nodes: int, draft: Draft) -> None:
+    """The launchers of all rounds make one world."""
+    for name in ("nodes", "ntasks"):
+        each = run.option(name)
+        if each is not None:
+            why = f"the loop starts a launcher on each of {nodes} nodes, and {told.what} makes them one world"
+            draft.say("replaced", each.places, each.written, became=f"nodes: {nodes}", why=why)
+
+
+def _say_default(run: Step, found: Allocation, draft: Draft) -> None:
+    """srun and mpirun start one on each node where nobody says otherwise; who gives sbatch the nodes, as one
+    who has them of a configuration, may do that."""
+    said = {"nodes", "tasks", "per_node", "tasks_per_gpu", "cpus_per_task"} & found.places.keys()
+    if all(place.file != run.command.place.file for place in found.places.get("nodes", ())):
+        said -= {"nodes"}
+    if said or any(each.name.startswith("ntasks") or each.name == "nodes" for each in run.asked):
+        return
+    its = layers(run.command.words)
+    todo = "write `ranks_per_node` in the job file, or give --set ranks_per_node=..."
+    why = "srun starts one on each node, unless the operator gave sbatch a number of them (--ntasks-per-node)"
+    by_mpirun = next((layer for layer in its if layer.program in MPI), None)
+    hosts = by_mpirun is not None and (by_mpirun.option("host") or by_mpirun.option("hostfile"))
+    if by_mpirun is not None and not hosts and mpi.told_by(by_mpirun, lambda option: 1) is None:
+        why = (
+            f"without -np {by_mpirun.program} starts one in each slot: those of sbatch, or the cores it finds"
+        )
+    elif by_mpirun is not None or all(layer.program != "srun" for layer in its):
+        return
+    draft.say("question", (run.command.place,), "no line says how many ranks", why=why, todo=todo)
+
+
+def _loop_of(run: Step, own: Asked | None) -> Loop | None:
+    """The loop that gives an option of the run another value in each round."""
+    names = names_in(own.value or ()) if own is not None else set()
+    return next((each for each in run.command.loops if each.variable in names), None)
+
+
+def _ask_ranks(run: Step, doubt: str, places: tuple[Place, ...], what: str, draft: Draft) -> None:
+    """The ranks on a node, which no line tells, or which are others in each round."""
+    own = run.option("ntasks-per-node") or run.option("ntasks")
+    loop = _loop_of(run, own)
+    if own is None or loop is None:
+        draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", places, what)
+        return
+    told = f"{own.written} is another number in each round of the loop over {loop.over}"
+    once = "--set trials.count=1 where each had one run"
+    todo = f"submit a job for each, with --set ranks_per_node=..., and {once}"
+    places = (*places, loop.place)
+    draft.ask(("ranks_per_node",), f"how many ranks on each node: {told}", places, what, todo=todo)
+
+
+def _ask_nodes(reading: ShellReading, run: Step, own: Asked, draft: Draft) -> None:
+    """The nodes of a run whose number no line tells, or is another one in each round."""
+    loop = _loop_of(run, own)
+    if loop is None:
+        told = either_of(reading, own.value or ()) or f"{own.written} is not told"
+        draft.ask(("nodes",), f"how many nodes: {told}", own.places, own.written)
+        return
+    question = f"how many nodes: {own.written} is another number in each round of the loop over {loop.over}"
+    todo = "submit a job for each, with --set nodes=..., and --set trials.count=1 where each had one run"
+    draft.ask(("nodes",), question, (*own.places, loop.place), own.written, todo=todo)
+
+
+def _ask_nodes_of_tasks(run: Step, draft: Draft) -> None:
+    """The nodes of a run that says how many ranks it has in all, and no more."""
+    tasks = run.option("ntasks")
+    if tasks is None or ("nodes",) in draft.facts:
+        return
+    each = run.ranks.per_node
+    on_each = f", with {each} on each" if each else ""
+    question = f"how many nodes: as many as {tasks.written} needs{on_each}"
+    draft.unsay(("nodes",))
+    draft.ask(("nodes",), question, tasks.places, tasks.written)
+
+
+def _put_told(told: launchers.FanOut, draft: Draft) -> None:
+    """The nodes that a launcher says, where nobody else does."""
+    draft.unsay(("nodes",))
+    if told.per_node:
+        draft.put(("nodes",), told.per_node, told.places, told.what)
+    else:
+        draft.ask(("nodes",), f"how many nodes: {told.doubt}", told.places, told.what)
+
+
+def _put_nodes(places: tuple[Place, ...], nodes: int, what: str, found: Allocation, draft: Draft) -> None:
+    """The nodes of the run, which are other than those of the job."""
+    told = draft.facts.get(("nodes",))
+    draft.unsay(("nodes",))
+    if told is None or told.is_open:
+        draft.put(("nodes",), nodes, places, what)
+        return
+    draft.say(
+        "replaced",
+        told.places,
+        f"{told.value} nodes for the whole script",
+        why=f"its run is on {nodes} of them, and a job has the nodes of its run: the others would stand idle",
+        todo="where other steps need them, submit those as a job of their own",
+    )
+    draft.of_script[draft.findings[-1]] = told.value
+    draft.put(
+        ("nodes",), nodes, places, what, why=f"the job has {found.nodes} nodes, and its run is on {nodes}"
+    )
+
+
+def _say_product(
+    often: int, each: int, launcher: Layer, places: tuple[Place, ...], what: str, draft: Draft
+) -> None:
+    """Mostly by oversight: --ntasks-per-node is the number of GPUs, and the launcher starts as many."""
+    why = (
+        f"srun starts {launcher.program} {often} times on each node, and each of them {each} processes: the "
+        f"job has all {often * each} as ranks of one world"
+    )
+    todo = f"where one {launcher.program} on a node was meant write ranks_per_node: {each}"
+    draft.say("question", places, what, became=f"ranks_per_node: {often * each}", why=why, todo=todo)
+
+
+def _unused(reading: ShellReading, draft: Draft, *, is_once: bool) -> None:
+    """Numbers of tasks on #SBATCH lines that the run's own options override, or that nothing starts
+    (`is_once`)."""
+    facts = draft.facts.items()
+    used = {
+        place for key, fact in facts if not is_once or key == ("ranks_per_node",) for place in fact.places
+    }
+    for each in of_batch(reading):
+        if not each.name.startswith("ntasks") or used.intersection(each.places):
+            continue
+        if is_once and each.name in ("ntasks", "ntasks-per-node") and each.text != "1":
+            became = "ranks_per_node: 1"
+            draft.say("assumed", each.places, each.written, became=became, why=_ONCE, todo=_STARTS_ITSELF)
+        else:
+            why = _ONCE if is_once else "what starts the run says how many ranks there are"
+            draft.say("replaced", each.places, each.written, why=why)
+
+
+def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> None:
+    """GPUs on a node by the run's own options, or asked for where nothing tells them."""
+    own = [each for each in run.asked if each.name in ("gres", "gpus", "gpus-per-node", "gpus-per-task")]
+    fact = draft.facts.get(("gpus_per_node",))
+    if fact is None or fact.is_open:
+        is_one = outside_allocation(reading) is run.command and not (
+            run.option("nodes") or run.option("ntasks")
+        )
+        sized = structs.replace(
+            found,
+            nodes=run.ranks.nodes or found.nodes or (1 if is_one else None),
+            per_node=run.ranks.per_node or found.per_node,
+        )
+        gpus = gpus_of(reading, last([*of_batch(reading), *own]), sized)
+        if gpus.number is not None:
+            if fact is not None:
+                draft.unsay(("gpus_per_node",))
+            allocation.put_gpus_of(gpus, draft)
+        elif fact is None and gpus.written:
+            doubt = f"{gpus.written} does not tell it{hints.of_gpus(run, draft)}"
+            question = f"how many GPUs on each node: {doubt}"
+            draft.ask(("gpus_per_node",), question, gpus.places, gpus.written)
+        elif fact is None or (found.whole and not gpus.written):
+            no_gpus(reading, found, (run.command.place,), draft, f"{_NO_GPUS}{hints.of_gpus(run, draft)}")
+    else:
+        for each in own:
+            if each.name in gpu_binding.NAMES:
+                continue  # which is said of each such option
+            why = "a step has all GPUs that the job has on its nodes"
+            draft.say("replaced", each.places, each.written, why=why)
+
+
+def no_gpus(
+    reading: ShellReading, found: Allocation, places: Sequence[Place], draft: Draft, doubt: str = _NO_GPUS
+) -> None:
+    """The question how many GPUs a node has where nothing tells it, and what counts without an answer where
+    the job has whole nodes."""
+    if found.whole:
+        lines = next(each.places for each in of_batch(reading) if each.name == "exclusive")
+        why = "--exclusive gives all GPUs of a node, and so does a job file that does not say how many"
+        draft.say("assumed", lines, "no line says how many GPUs", became="all GPUs of each node", why=why)
+    else:
+        draft.ask(("gpus_per_node",), f"how many GPUs on each node: {doubt}", places, "GPUs")

@@ -1,0 +1,70 @@
+"""Variables of the script that srun takes for its sizes, where its own options do not say them."""
+
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm.batch.asked import of_batch
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import known
+
+# What srun takes for an option of its own: the option, the key of the job, and what is asked of it.
+_SIZES = {
+    "SLURM_NTASKS": ("ntasks", "ranks_per_node", "how many ranks on each node, and in all"),
+    "SLURM_NTASKS_PER_NODE": ("ntasks-per-node", "ranks_per_node", "how many ranks on each node"),
+    "SLURM_JOB_NUM_NODES": ("nodes", "nodes", "how many nodes the run has"),
+    "SLURM_NNODES": ("nodes", "nodes", "how many nodes the run has"),
+}
+_GIVE_N = "write -n beside it where fewer are meant (--ntasks=$SLURM_JOB_NUM_NODES for one on each node)"
+
+
+def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
+    """SLURM_NTASKS of the script is -n of a srun that has none, SLURM_JOB_NUM_NODES and SLURM_NNODES its -N,
+    and where nobody told sbatch of tasks SLURM_NTASKS_PER_NODE that option (srun(1), "INPUT ENVIRONMENT
+    VARIABLES")."""
+    if run.command.program != "srun":
+        return
+    given = {**dict(run.command.environment), **dict(run.command.prefix)}
+    told = {each.name for each in (*run.asked, *of_batch(reading)) if each.name.startswith("ntasks")}
+    for name, (option, key, question) in _SIZES.items():
+        each = reading.last(name)
+        if name not in given or each is None or run.option(option) is not None:
+            continue
+        if each.place.file.startswith("--env ") or (option == "ntasks-per-node" and told):
+            continue
+        text = known(given[name])
+        tasks = (run.ranks.nodes or 0) * (run.ranks.per_node or 0)  # of each torchrun may make several
+        is_size = draft.is_size(text) or text == str(tasks)
+        is_known = is_size if option == "ntasks" else text == str(draft.number(key) or "")
+        if is_known:
+            continue
+        draft.unsay((key,))
+        shows = f"{name}={text or '...'}"
+        draft.ask((key,), f"{question}: srun takes {shows} for it", (each.place, run.command.place), shows)
+
+
+def ask_of_batch(
+    reading: ShellReading, run: Step, steps: Sequence[Step], found: Allocation, draft: Draft
+) -> None:
+    """sbatch's tasks are in SLURM_NTASKS, which is -n of each srun that has none; --ntasks-per-node and -N of
+    that srun do not take it back (_opt_verify of Slurm's src/srun/libsrun/opt.c)."""
+    tasks = found.tasks or (found.nodes or 0) * (found.per_node or 0)
+    if not tasks or "unset SLURM_NTASKS" in reading.written or "-u SLURM_NTASKS" in reading.written:
+        return
+    lines = (*found.places.get("tasks", ()), *found.places.get("per_node", ()))
+    for step in steps:
+        own = [each for each in step.asked if each.name in ("ntasks-per-node", "nodes")]
+        if step.command.program != "srun" or step.option("ntasks") is not None or not own:
+            continue
+        meant = step.ranks
+        if meant.per_node is None or meant.nodes is None or meant.nodes * meant.per_node == tasks:
+            continue
+        written = " ".join(each.written for each in own)
+        why = f"srun takes the {tasks} tasks of sbatch for its -n: it starts {tasks} on {meant.nodes} nodes"
+        places = (step.command.place, *lines)
+        draft.say("defect", places, f"srun {written} without -n", why=why, todo=_GIVE_N)
+        if step.command is run.command:
+            draft.unsay(("ranks_per_node",))
+            question = f"how many ranks on each node: {written} is {meant.per_node}, and {why}"
+            draft.ask(("ranks_per_node",), question, places, f"srun {written} without -n")

@@ -1,0 +1,1 @@
+"""Scripts in scripts, and scripts of several programs."""

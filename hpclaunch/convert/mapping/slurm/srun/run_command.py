@@ -1,0 +1,296 @@
+"""What each rank of the run executes -> `command`."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import beyond
+from hpclaunch.convert.mapping.around.rounds import names_in, submitters_in
+from hpclaunch.convert.mapping.container import enroot
+from hpclaunch.convert.mapping.environment import reached
+from hpclaunch.convert.mapping.environment.in_order import Export, Prepared, in_order
+from hpclaunch.convert.mapping.environment.owners import owner
+from hpclaunch.convert.mapping.ranks import launchers, rendezvous
+from hpclaunch.convert.mapping.slurm.batch import export
+from hpclaunch.convert.mapping.slurm.batch.asked import of_batch, origin_of
+from hpclaunch.convert.mapping.slurm.numbers import numbers_in_texts
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
+from hpclaunch.convert.mapping.words import inputs, parameters
+from hpclaunch.convert.mapping.words.lines import names_from
+from hpclaunch.convert.mapping.words.made import alternatives, in_doubt, with_numbers
+from hpclaunch.convert.mapping.words.texts import Line, by_name, line, submitters
+from hpclaunch.convert.programs import torch
+from hpclaunch.convert.programs.layers import Layer, length
+from hpclaunch.convert.programs.names import BY_MPI, STEPS
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.secrets.names import is_secret
+from hpclaunch.convert.shell.walk import inner as inside_of
+from hpclaunch.convert.shell.walk import wanted_inside
+from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, shown
+from hpclaunch.values.conversion import Place
+
+_SHELL = (
+    "ranks get what the job file names, and not all that was exported where sbatch was typed, such as the "
+    "PATH of an environment that was active there"
+)
+_ACTIVATE = "where they need such an environment activate it in the command, or write its PATH in env"
+_EACH_RANK = "what the shell did once on a node, before the launcher, each rank does for itself"
+_UNTOLD: Value = (Unknown("variable", ""),)
+_FUNCTION = re.compile(r"([\w.:-]+)\(\)$")
+
+
+class Around(Struct, frozen=True):
+    """What the text of the command needs beside its words: variables `later` that only it can set, commands
+    that a rank runs `before` with their lines, the input that it reads, and the names that a rank has for
+    others."""
+
+    later: Sequence[Export]
+    before: Sequence[Prepared]
+    reads: inputs.Given
+    stand_ins: Mapping[str, str]
+
+
+def put(
+    reading: ShellReading, run: Step, words: Sequence[Value], around: Around, draft: Draft, *, image: bool
+) -> None:
+    """Put the command, and what it takes of the submitter's shell; asked for where no job file can have it.
+    `image`: the ranks are in one."""
+    lines, reads = (run.command.place,), around.reads
+    stand_ins = {**_addresses(run), **around.stand_ins}
+    before, later = in_order(reading, run.command, around.before, around.later)
+
+    def written_with(words: Sequence[Value], own: Sequence[parameters.Parameter] = ()) -> Line:
+        names = {
+            name: stands for name, stands in stand_ins.items() if name not in {each.name for each in own}
+        }
+        return line(words, names, later, reads.after, before, reads.before)
+
+    asked: Sequence[parameters.Parameter] = ()
+    written = written_with(words)
+    if written.doubt and (found := parameters.named(reading, run.command, words, stand_ins)):
+        of_parameters = written_with(*found)
+        if not of_parameters.doubt:
+            written, asked = of_parameters, found[1]
+    old = _read_before(reading, run, words)
+    if written.doubt or not words or old or run.option("multi-prog"):
+        nothing = "nothing" if run.in_enroot is None else "the image's own command, which no line tells"
+        why = _doubt(reading, run, words, written.doubt) if written.doubt else nothing
+        if run.option("multi-prog"):
+            why = "several programs, which a file names"
+        elif old:
+            why = f"{' '.join(map(shown, words))}, and {old} is read there before the script gives it a value"
+        question = f"what each rank executes: {why}"
+        draft.ask(("command",), question, lines, run.text)
+    else:
+        what = " ".join(map(shown, words)) or run.text
+        why = _EACH_RANK if run.front is not None else ""
+        draft.put(("command",), written.plain, lines_of(reading, run), what, why=why)
+        names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
+        _rendezvous(written.names, lines, draft)
+        set_here = {name for name, _ in around.later}
+        added = {name for _, value in around.later for name in names_in(value) if name in set_here}
+        own = set_here - added | set(around.stand_ins.values())
+        own |= parameters.ask(asked, draft)
+        wanted = [name for name in names if name not in own and (image or name != "PWD")]
+        reached.inherit([name for name in wanted if name not in added], lines, draft, what)
+        for name in wanted:
+            if name in added:
+                of_export = origin_of(reading, name, run.command.place) or lines
+                reached.inherit((name,), of_export, draft, f"export {name}", added)
+        _of_the_text(reading, run, words, draft, image=image)
+        numbers_in_texts.say(reading, run, words, [value for _, value in around.later], draft)
+    taken_away = export.unset(reading, run.command)
+    if taken_away is not None and run.option("export") is None:
+        why = "srun hands on all that the script exports, whatever sbatch's --export says: the job names it"
+        draft.say("replaced", (taken_away.place,), taken_away.written, why=why)
+    if not (image or before) and export_of(reading, run).everything:
+        draft.say("replaced", lines, "the submitter's shell", why=_SHELL, todo=_ACTIVATE)
+
+
+def _read_before(reading: ShellReading, run: Step, words: Sequence[Value]) -> str:
+    """The variable of the submitter's that a word is made of, and that has another value for the ranks; ""
+    for none."""
+    there = reached.given(run.command, export_of(reading, run))
+    return next((name for name in submitters_in(words) if known(there.get(name, _UNTOLD)) is not None), "")
+
+
+def _rendezvous(names: Sequence[str], lines: Sequence[Place], draft: Draft) -> None:
+    """The command names addresses that no line of the input tells: those that hpclaunch sets are meant."""
+    missing = [each for each in rendezvous.COMPUTED if each in names and ("env", each) not in draft.facts]
+    if missing and ("rendezvous",) not in draft.facts:
+        named = ", ".join(missing)
+        why = f"no line says what {named} {'are' if len(missing) > 1 else 'is'}; {rendezvous.SETS_ALL}"
+        draft.put(("rendezvous",), "torch", lines, f"{named} in the command", why=why, kind="assumed")
+
+
+def export_of(reading: ShellReading, run: Step) -> export.Export:
+    """Which of the exported variables reach the ranks."""
+    of_srun = export.of(reading, run.command, run.option("export"), of_batch(reading))
+    if run.in_enroot is not None:
+        return enroot.export(reading, run.command, run.in_enroot, of_srun)
+    return of_srun
+
+
+def lines_of(reading: ShellReading, run: Step) -> tuple[Place, ...]:
+    """The lines behind the command's words."""
+    names = names_from(shown(run.words[0]), run.command) if run.words else None
+    return reading.origin(run.command, run.text, names)
+
+
+def words_of(
+    reading: ShellReading, run: Step, inner: Sequence[Layer], launcher: Layer | None, draft: Draft
+) -> list[Value]:
+    """The command of a rank: what is left of what stands before it, and its own words."""
+    words = beyond.script_of(run.command.stdin, run.words) or list(run.words)
+    if launcher is not None:
+        words = rendezvous.own_addresses(words)
+        if torch.passes_local_rank(launcher):
+            index = next((i for i, word in enumerate(words) if i and not shown(word).startswith("-")), 0)
+            words[index + 1 : index + 1] = [rendezvous.local_rank()]
+    front: list[Value] = []
+    at = _behind(run)
+    for layer in inner[:-1]:
+        if not launchers.is_launcher(layer):
+            written = _written(run, layer, at)
+            front, at = [*front, *written], at + len(written)
+    every = [with_numbers(reading, run.command, word) for word in (*front, *words)]
+    its = _without_arguments(reading, [*map(by_name, every[:1]), *every[1:]], (run.command.place,), draft)
+    return run.front.then(its) if run.front is not None else its
+
+
+def input_of(run: Step, other: Layer | None, *, image: bool) -> inputs.Given | None:
+    """What each rank reads, as srun gives it to all of them (srun(1), --input); None where the command cannot
+    have it. `other` is what else starts the ranks."""
+    if other is not None or run.option("input") is not None or beyond.script_of(run.command.stdin, run.words):
+        return None
+    found = inputs.given(run.command, run.words, inside=image)
+    return None if found.doubt else found
+
+
+def _of_the_text(
+    reading: ShellReading, run: Step, words: Sequence[Value], draft: Draft, *, image: bool
+) -> None:
+    """The variables that a text for the ranks' own shell (bash -c '... $DATA') takes from who submits, where
+    all that is exported reaches the ranks."""
+    heads = (each.written for each in reading.statements if each.written.endswith("()"))
+    own = {found[1] for found in map(_FUNCTION.match, heads) if found}
+    called = next((each.program for each in inside_of(run.command, words) if each.program in own), "")
+    if called:
+        question = f"what each rank executes: {called} is a function of the script, which a job has not"
+        draft.unsay(("command",))
+        todo = "write what it does in a script of its own, and let the command start that"
+        draft.ask(("command",), question, (run.command.place,), run.text, todo=todo)
+    if not export_of(reading, run).everything:
+        return
+    wanted = [name for name in wanted_inside(run.command, words) if not _is_put_in(name, words)]
+    _rendezvous([name for name in wanted if reading.last(name) is None], (run.command.place,), draft)
+    others = [
+        name
+        for name in wanted
+        if name not in rendezvous.COMPUTED
+        and owner(name) not in ("gpus", "shell", "srun")
+        and not name.startswith("HPCLAUNCH_")
+    ]
+    lines = (run.command.place,)
+    own_values = {name: each for name in others if (each := reading.last(name)) is not None}
+    for name, each in own_values.items():
+        if not each.exported:
+            why = "the script sets it and does not export it: the ranks' own shell does not have that value"
+            todo = f"write it under env.{name} if the ranks are to have it"
+            draft.say("defect", (*lines, each.place), f"${name} in the ranks' own shell", why=why, todo=todo)
+    names = [name for name in others if name not in own_values or own_values[name].exported]
+    if not image:
+        reached.inherit(names, lines, draft, run.text)
+        return
+    for name in names:
+        why = "the image may have it, or the shell of who submitted, which the ranks no longer get"
+        key = "secrets" if is_secret(name) else "inherit"
+        todo = f"where the submitter's shell had it add it to `{key}`: [{name}]"
+        draft.say("question", lines, f"${name} in the ranks' own shell", why=why, todo=todo)
+
+
+def _is_put_in(name: str, words: Sequence[Value]) -> bool:
+    """Whether the script's own shell puts the variable into a text, and that of a rank is not asked for it:
+    sh -c "$CMD"."""
+    parts = [part for word in words for part in word]
+    named = re.compile(rf"\$\{{?{name}\b")
+    in_text = any(isinstance(part, str) and named.search(part) for part in parts)
+    return not in_text and any(isinstance(part, Unknown) and part.name == name for part in parts)
+
+
+def _without_arguments(
+    reading: ShellReading, words: list[Value], lines: Sequence[Place], draft: Draft
+) -> list[Value]:
+    """The words without "$@", where the script does without arguments: nobody gave it any."""
+    kept = [word for word in words if not _is_all_arguments(word)]
+    if kept == words or _is_all_arguments(words[0]):
+        return words
+    every = [value for each in reading.commands for value in each.words]
+    every += [each.value for each in reading.assigned]
+    numbered = any(
+        isinstance(part, Unknown) and part.kind == "argument" and part.name.isdigit() and part.name != "0"
+        for value in every
+        for part in value
+    )
+    if numbered:
+        return words
+    why = "the arguments of the script: nobody gave it any"
+    todo = "where sbatch was given more than the script's name convert again with --args"
+    draft.say("assumed", lines, '"$@"', became="nothing", why=why, todo=todo)
+    return kept
+
+
+def _is_all_arguments(word: Value) -> bool:
+    part = word[0] if len(word) == 1 else ""
+    return isinstance(part, Unknown) and part.kind == "argument" and part.name in ("@", "*")
+
+
+def _behind(run: Step) -> int:
+    """Where in the command the words begin that stand behind what starts its ranks, 0 where nothing does."""
+    starters = (index for index, word in enumerate(run.command.words) if base_name(word) in (*STEPS, *BY_MPI))
+    return next(starters, -1) + 1
+
+
+def _written(run: Step, layer: Layer, at: int) -> list[Value]:
+    """The words of a layer as they stand in the command, from a word of it on."""
+    its = run.command.words[at:]
+    start = next((i for i, word in enumerate(its) if _names(word, layer)), None)
+    if start is None:
+        return []
+    if layer.option("split-string"):  # what it is split into stands behind it
+        return [its[start], *layer.words]
+    count = length(its[start:]) or (
+        1 + sum(len(each.written.split()) if each.written else 1 for each in layer.options) + len(layer.words)
+    )
+    return list(its[start : start + count])
+
+
+def _names(word: Value, layer: Layer) -> bool:
+    return base_name(word) == layer.program
+
+
+def _doubt(reading: ShellReading, run: Step, words: Sequence[Value], doubt: str) -> str:
+    """Why the command is not told."""
+    names = [name for name in in_doubt(reading, words) if doubt == f"${{{name}}}"]
+    loop = next(
+        (each for each in run.command.loops if each.values and doubt == f"${{{each.variable}}}"), None
+    )
+    said = f"{doubt} is known only where the script runs"
+    if doubt == "${0}":
+        said = f"{doubt} is the script itself, under the name of the copy that sbatch starts"
+    elif names:
+        said = alternatives(reading, names[0])
+    elif loop is not None:
+        said = f"{doubt} is another one in each round of the loop over {loop.over}"
+    return f"{' '.join(map(shown, words))}, and {said}"
+
+
+def _addresses(run: Step) -> dict[str, str]:
+    """What the script found out of the first node, by the names under which hpclaunch sets it."""
+    return {
+        value[0].name: name
+        for name, value in run.command.environment
+        if name in rendezvous.COMPUTED and len(value) == 1 and isinstance(value[0], Unknown)
+    }

@@ -1,0 +1,52 @@
+"""Options that srun takes of the environment where its command line does not say them (srun(1), "INPUT
+ENVIRONMENT VARIABLES"), which the script sets itself."""
+
+from collections.abc import Iterator, Sequence
+
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked, origin_of
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import known
+
+# Those that are read nowhere else; SLURM_NTASKS and the like are sizes.
+_OPTIONS = {
+    "SLURM_CPUS_PER_GPU": "cpus-per-gpu",
+    "SLURM_CPUS_PER_TASK": "cpus-per-task",
+    "SLURM_DISTRIBUTION": "distribution",
+    "SLURM_EXCLUSIVE": "exclusive",
+    "SLURM_GPU_BIND": "gpu-bind",
+    "SLURM_HINT": "hint",
+    "SLURM_KILL_BAD_EXIT": "kill-on-bad-exit",
+    "SLURM_LABELIO": "label",
+    "SLURM_OVERCOMMIT": "overcommit",
+    "SLURM_OVERLAP": "overlap",
+    "SLURM_THREADS": "threads-per-core",
+    "SLURM_TRES_BIND": "tres-bind",
+    "SLURM_UNBUFFEREDIO": "unbuffered",
+    "SLURM_WAIT": "wait",
+}
+# Options without a value: what the variable says turns them on or off (slurm_process_option of Slurm's
+# src/common/slurm_opt.c).
+_FLAGS = frozenset(("label", "overcommit", "overlap", "unbuffered"))
+_OFF = frozenset(("0", "no"))
+
+
+def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> Iterator[Asked]:
+    """Those that the script exports to the srun, but for what its own options say."""
+    names = {each.name for each in given}
+    told_elsewhere = {each.place for each in reading.directives}  # which sbatch sets itself
+    prefix = dict(command.prefix)
+    for variable, value in {**dict(command.environment), **prefix}.items():
+        name = _OPTIONS.get(variable)
+        in_front = variable in prefix
+        each = reading.last(variable)
+        if name is None or name in names:
+            continue
+        if not in_front and (each is None or each.place in told_elsewhere):
+            continue
+        if each is not None and each.place.file.startswith("--env "):
+            continue
+        if name in _FLAGS and (known(value) or "").lower() in _OFF:
+            continue
+        lines = (command.place,) if in_front else origin_of(reading, variable, command.place)
+        its = None if name in _FLAGS and known(value) is not None else value
+        yield Asked(name, its, variable, lines or (command.place,), "variable")

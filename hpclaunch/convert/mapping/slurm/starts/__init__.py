@@ -1,0 +1,1 @@
+"""What else starts a script's ranks: mpirun, ssh, a launcher in a text, the script itself."""

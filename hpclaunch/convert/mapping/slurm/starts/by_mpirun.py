@@ -1,0 +1,213 @@
+"""An mpirun in an allocation as the run: its own options count ranks, and Slurm's where it has none."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import structs
+
+from hpclaunch.convert.mapping.container import enroot
+from hpclaunch.convert.mapping.ranks import mpi
+from hpclaunch.convert.mapping.slurm.batch.allocation import is_for_several
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked, number
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, prepares
+from hpclaunch.convert.mapping.words.host_lists import lists
+from hpclaunch.convert.programs.layers import MPI, Layer, layers
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Unknown, known
+
+_MOST = 50  # commands that are looked at: a benchmark has dozens
+_MANY = 10**9
+_ON_ONE_MACHINE = 128  # ranks
+_ALL_TASKS = ("SLURM_NTASKS", "SLURM_NPROCS")
+
+
+def run_of(
+    reading: ShellReading, found: Allocation, asked: Sequence[Asked] = ()
+) -> tuple[Step, Layer] | None:
+    """The mpirun of the script with the most ranks, the last of several, and its own layer; None where there
+    is none, or none that does more than prepare the nodes. `asked` are the options of the container that the
+    whole script is in."""
+    its = _commands(reading)
+    instead = fallbacks([command for command, *_ in its])
+    its = [each for each in its if id(each[0]) not in instead] or its
+    steps = [_of_mpirun(reading, *each, found, tuple(asked)) for each in its[-_MOST:]]
+    steps = [each for each in steps if not prepares(each[0])]
+    return max(reversed(steps), key=lambda each: total(each[0].ranks), default=None)
+
+
+def _commands(reading: ShellReading) -> list[tuple[Command, tuple[Layer, ...], int]]:
+    return [
+        (command, its_layers, index)
+        for command in reading.commands
+        for its_layers in (layers(command.words),)
+        for index, layer in enumerate(its_layers)
+        if layer.program in MPI and not (command.within or command.signals)
+    ]
+
+
+def total(size: Ranks) -> int:
+    """How many ranks there are; more than any number where that is not told."""
+    return size.nodes * size.per_node if size.nodes and size.per_node else _MANY
+
+
+def all_of(reading: ShellReading, found: Allocation) -> list[Step]:
+    """Each mpirun of the script that starts ranks, as a step."""
+    return [
+        _of_mpirun(reading, command, its_layers, index, found, ())[0]
+        for command, its_layers, index in _commands(reading)[-_MOST:]
+    ]
+
+
+def like(reading: ShellReading, found: Allocation, run: Step, by: Layer) -> list[Step]:
+    """Each other mpirun that starts as many ranks by the same options: a step of the job is the same. Where a
+    node has one rank a step of the job would be without MPI."""
+    its = (
+        _of_mpirun(reading, command, its_layers, index, found, ())
+        for command, its_layers, index in _commands(reading)[-_MOST:]
+        if command is not run.command
+    )
+    size = (run.ranks.nodes, run.ranks.per_node)
+    if None in size or run.ranks.per_node == 1:
+        return []
+    options = [(each.name, each.value) for each in by.options]
+    return [
+        step
+        for step, layer in its
+        if (step.ranks.nodes, step.ranks.per_node) == size
+        and [(each.name, each.value) for each in layer.options] == options
+        and [each.program for each in step.before] == [each.program for each in run.before]
+    ]
+
+
+def _of_mpirun(
+    reading: ShellReading,
+    command: Command,
+    found_layers: tuple[Layer, ...],
+    index: int,
+    found: Allocation,
+    asked: tuple[Asked, ...],
+) -> tuple[Step, Layer]:
+    layer = mpi.with_variables(found_layers[index], command)
+    listed = next(lists(reading), None) if found.nodes is None else None
+    nodes = found.nodes or mpi.nodes_of(layer) or (listed.hosts.count if listed is not None else None)
+    size = mpi.ranks_of(reading, command, layer, nodes, found.numbers)
+    if listed is not None and size is not None:
+        size = structs.replace(size, places=(*size.places, *listed.hosts.places))
+    of_slurm = ranks(reading, (), found, command.place)
+    total = mpi.told_by(layer, lambda option: number(option.value, reading, found.numbers))
+    if nodes is None and size is not None and size.per_node:
+        nodes = _for_all(reading, layer, size.per_node, found)
+    if size is None:
+        # mpirun starts a rank in each slot, and those are Slurm's tasks where no list of hosts says others.
+        listed_ranks = _of_list(reading, command, layer, nodes)
+        sized = listed_ranks or (_of_hosts(command, layer) if found.nodes is None else None) or of_slurm
+    elif (filled := _filled(reading, layer, found)) is not None:
+        sized = structs.replace(filled, places=size.places)
+    elif size.per_node is None and nodes is None and found.per_node and _is_all_tasks(layer):
+        sized = Ranks(None, found.per_node, (*found.places.get("per_node", ()), *size.places))
+    elif size.per_node is None and nodes is None and _is_of_one_machine(reading, layer, total):
+        assert total is not None
+        sized = Ranks(None, total.total, size.places)
+    elif size.per_node is None:
+        sized = Ranks(nodes, None, size.places, f"{size.what} on {nodes or 'an unknown number of'} nodes")
+    else:
+        sized = of_all(reading, layer, Ranks(nodes, size.per_node, size.places), found.numbers)
+    before = found_layers[:index]
+    of_enroot, inner, of_container = enroot.of(reading, command, found_layers[index + 1 :])
+    if of_enroot is None and before:  # the container may be around mpirun
+        of_enroot, before, of_container = enroot.of(reading, command, before)
+    return Step(command, (*asked, *of_container), sized, inner, before, of_enroot), layer
+
+
+def _is_all_tasks(layer: Layer) -> bool:
+    """Whether mpirun starts as many ranks as the job has tasks: on each node those of --ntasks-per-node,
+    however many nodes there are."""
+    option = layer.option("np")
+    its = option.value if option is not None and option.value else ()
+    return len(its) == 1 and isinstance(its[0], Unknown) and its[0].name in _ALL_TASKS
+
+
+def _for_all(reading: ShellReading, layer: Layer, per_node: int, found: Allocation) -> int | None:
+    """The nodes that hold the ranks of -np, of which so many are on each."""
+    option = layer.option("np")
+    total = number(option.value, reading, found.numbers) if option is not None else None
+    return total // per_node if total and total % per_node == 0 else None
+
+
+def of_all(reading: ShellReading, layer: Layer, size: Ranks, numbers: Mapping[str, int]) -> Ranks:
+    """Where -np counts all ranks and another option those on a node: -np 8 with 4 on each takes two nodes, of
+    however many there are (mpirun(1) of Open MPI, "--map-by": ppr)."""
+    option = layer.option("np")
+    per_node = size.per_node
+    if option is None or not per_node or not size.nodes:
+        return size
+    total = number(option.value, reading, numbers)
+    whole = size.nodes * per_node
+    if total == whole:
+        return size
+    if not total:
+        return Ranks(size.nodes, None, size.places, f"{option.written}, at most {per_node} on each node")
+    if total > whole:
+        doubt = f"{option.written}, which are more than {per_node} on each of {size.nodes} nodes"
+        return Ranks(size.nodes, None, size.places, doubt)
+    if total <= per_node:
+        return Ranks(1, total, size.places)
+    if total % per_node:
+        doubt = f"{option.written}, at most {per_node} on each node: the last node has fewer ranks"
+        return Ranks(-(-total // per_node), None, size.places, doubt)
+    return Ranks(total // per_node, per_node, size.places)
+
+
+def _is_of_one_machine(reading: ShellReading, layer: Layer, told: mpi.Told | None) -> bool:
+    """Whether neither the script nor mpirun knows of other machines: all ranks are on the one on which
+    it is typed. So many that no machine has them are another scheduler's."""
+    if told is None or not told.total or told.total > _ON_ONE_MACHINE:
+        return False
+    if any(layer.option(name) is not None for name in ("host", "hostfile", "default-hostfile")):
+        return False
+    return not is_for_several(reading)
+
+
+def _of_list(reading: ShellReading, command: Command, layer: Layer, nodes: int | None) -> Ranks | None:
+    """The slots of the list of hosts that mpirun is given, None where it is given none."""
+    option = layer.option("hostfile")
+    if option is None:
+        return None
+    found = next((each for each in lists(reading) if each.slots), None)
+    if found is None:
+        doubt = f"{option.written} says how many ranks each host has, and its lines are not told"
+        return Ranks(nodes, None, (command.place,), doubt)
+    return Ranks(nodes, found.slots, found.hosts.places)
+
+
+def _of_hosts(command: Command, layer: Layer) -> Ranks | None:
+    """A rank in each slot of the hosts that -H names, and each has one where none is told (mpirun(1))."""
+    nodes, slots = mpi.nodes_of(layer), mpi.slots_of(layer)
+    return Ranks(nodes, slots or 1, (command.place,)) if nodes else None
+
+
+def _filled(reading: ShellReading, layer: Layer, found: Allocation) -> Ranks | None:
+    """Where fewer ranks than the allocation has tasks go: mpirun fills the slots of one node after the other,
+    and those are Slurm's tasks: mpirun(1) of Open MPI, "--map-by": slot is the default; of hydra's nodes each
+    has SLURM_TASKS_PER_NODE (slurm_rmk of MPICH), or with Intel MPI what the scheduler says, and the next one
+    follows when it is full (its Developer Guide, "Controlling Process Placement"). None where they are as
+    many, or the options say otherwise."""
+    told = mpi.told_by(layer, lambda option: number(option.value, reading, found.numbers))
+    if layer.program not in ("mpirun", "mpiexec.hydra", "ibrun") or told is None or not told.is_total:
+        return None
+    if any(layer.option(name) is not None for name in ("host", "hostfile", "map-by", "oversubscribe")):
+        return None
+    slots, total = found.per_node, told.total
+    if total == 1:
+        return Ranks(1, 1, ())
+    if not slots or not found.nodes or not total or total >= slots * found.nodes:
+        return None
+    offset = layer.option("o") if layer.program == "ibrun" else None
+    if offset is not None and known(offset.value or ()) != "0":
+        return Ranks(None, None, (), f"{offset.written} begins behind other ranks")
+    if total <= slots:
+        return Ranks(1, total, ())
+    if total % slots:
+        doubt = f"{told.option.written} on nodes with {slots} tasks each: the last node has fewer ranks"
+        return Ranks(-(-total // slots), None, (), doubt)
+    return Ranks(total // slots, slots, ())

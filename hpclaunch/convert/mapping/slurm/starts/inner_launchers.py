@@ -1,0 +1,76 @@
+"""Launchers that what each rank executes starts: srun mpirun ..., a text for a shell, or a given script,
+with torchrun in it."""
+
+from collections.abc import Iterator, Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.bind import rank_script
+from hpclaunch.convert.mapping.ranks import launchers
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step
+from hpclaunch.convert.programs.layers import MPI, Layer, layers
+from hpclaunch.convert.reading import Command, ShellReading, Source
+from hpclaunch.convert.shell import walk
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.values.errors import InputError
+
+_MAY = (
+    *MPI,
+    "mpiexec",
+    "bind_launch",
+    "torch.distributed",
+    "torchrun",
+    "deepspeed",
+    "accelerate",
+    "composer",
+)
+
+
+def say(reading: ShellReading, run: Step, found: Allocation, scripts: Sequence[Source], draft: Draft) -> None:
+    """Say that the job counts, places and binds none of the processes that such a launcher starts."""
+    command, starter = next(_started(reading, run, scripts), (run.command, None))
+    if starter is None:
+        return
+    written = " ".join([starter.program, *(each.written for each in starter.options)])
+    by = "srun" if any(layer.program == "srun" for layer in layers(run.command.words)) else "the command"
+    why = (
+        f"{by} starts it, and it starts ranks of its own: the job counts those of {by} alone, and hpclaunch "
+        f"places and binds no process that {starter.program} starts"
+    )
+    by_torch = launchers.is_launcher(starter)
+    keys = "ranks_per_node, rendezvous" if by_torch else "ranks_per_node, mpi"
+    todo = f"where they are to be the job's ranks write {keys}, and a command without it"
+    places = tuple(dict.fromkeys((run.command.place, command.place)))
+    draft.say("question", places, written, why=why, todo=todo)
+    told = launchers.nodes_of(reading, command, starter, found.numbers) if by_torch else None
+    nodes = run.ranks.nodes or found.nodes
+    if told is not None and told.per_node and nodes and told.per_node != nodes:
+        why = f"how many nodes: {told.what} says another number than where it is started, {nodes}"
+        todo = f"correct `nodes`, or {told.what} in the command"
+        draft.say("question", places, told.what, why=why, todo=todo)
+
+
+def _started(
+    reading: ShellReading, run: Step, scripts: Sequence[Source]
+) -> Iterator[tuple[Command, Layer | None]]:
+    if any(layer.program == "srun" for layer in layers(run.command.words)):
+        yield from ((run.command, layer) for layer in run.inner if layer.program in MPI)
+        yield from _launchers(walk.inner(run.command, run.words))
+    for source in rank_script.texts(run, scripts, reading.commands):
+        yield from _launchers(_commands(source))
+
+
+def _launchers(commands: Sequence[Command]) -> Iterator[tuple[Command, Layer | None]]:
+    for each in commands:
+        for layer in layers(each.words):
+            if layer.program in MPI or launchers.is_launcher(layer):
+                yield each, layer
+
+
+def _commands(source: Source) -> Sequence[Command]:
+    if not any(name in source.text for name in _MAY):
+        return ()
+    try:
+        return walk.read((source,), {}, source.name).commands
+    except (ScriptError, InputError):
+        return ()

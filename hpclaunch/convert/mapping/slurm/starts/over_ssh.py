@@ -1,0 +1,105 @@
+"""Launchers for GPUs that a script starts on its hosts by ssh, pdsh or their like, where nothing else starts
+ranks: for h in ...; do ssh $h torchrun ...; done. They are one run, whose ranks srun starts."""
+
+import re
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm.scripts.submitted import written_by
+from hpclaunch.convert.mapping.words import hosts
+from hpclaunch.convert.mapping.words.hosts import Counted
+from hpclaunch.convert.programs import ssh
+from hpclaunch.convert.programs.layers import PER_GPU, layers
+from hpclaunch.convert.programs.names import BY_TORCH, SHELLS, any_of
+from hpclaunch.convert.reading import Command, ShellReading, once
+from hpclaunch.convert.shell import walk
+from hpclaunch.readback.shell.values import Value, known, program_of, shown
+from hpclaunch.values.conversion import Place
+
+_MAY = re.compile(rf"\b{any_of((*BY_TORCH, 'torch.distributed'))}\b")
+_SOURCES = re.compile(r"(?:^|[;&\n])\s*((?:source|\.)\s+[^\s;&|][^;&|\n]*)")
+_TO_HOSTS = frozenset(ssh.TABLES)
+_MOST = 40  # commands over ssh that are looked into
+_NO_SSH = "srun starts the ranks itself: there are no daemons, no ssh and no list of hosts"
+
+
+def recognise(reading: ShellReading) -> Place | None:
+    """The first line that starts a launcher over ssh."""
+    return next((outer.place for outer, _ in _started(reading)), None)
+
+
+def opened(reading: ShellReading) -> ShellReading:
+    """The reading with what ssh starts in place of ssh, without the loop over hosts."""
+    inside = {id(outer): its for outer, its in _started(reading)}
+    commands: list[Command] = []
+    for each in reading.commands:
+        commands += inside.get(id(each), (each,))
+    return structs.replace(reading, commands=tuple(commands))
+
+
+def say(reading: ShellReading, run: Command, draft: Draft) -> None:
+    """What tells the hosts, and that it may tell other ones than the launcher does."""
+    outer = next((each for each, its in _started(reading) if any(run is one for one in its)), None)
+    if outer is None:
+        return
+    for text in dict.fromkeys(_SOURCES.findall("\n".join(map(shown, _remote(reading, outer))))):
+        why = "what ssh starts does it first, and no line of the job file has it"
+        todo = "write it in front of the command, if the ranks need what it sets"
+        draft.say("left", (outer.place,), text.strip(), why=why, todo=todo)
+    to = " ".join(map(shown, layers(outer.words)[0].words))
+    draft.say("replaced", (outer.place,), f"{outer.program} {to}".strip(), why=_NO_SSH)
+    counted = _counted(outer)
+    if counted is None:
+        return
+    nodes = draft.number("nodes")
+    if nodes is not None and nodes != counted.count:
+        why = f"how many nodes: {counted.what} says {counted.count}, and what it starts there says {nodes}"
+        draft.say("question", counted.places, counted.what, why=why, todo="correct `nodes`")
+
+
+def _counted(outer: Command) -> Counted | None:
+    """The hosts, where the loop over them or the option for them is told."""
+    for loop in hosts.loops_over(outer):
+        return hosts.of_loop(loop)
+    for option in layers(outer.words)[0].all("host"):
+        text = known(option.value or ())
+        number = hosts.count(text) if text else None
+        return Counted(number, (outer.place,), option.written) if number else None
+    return None
+
+
+@once
+def _started(reading: ShellReading) -> tuple[tuple[Command, tuple[Command, ...]], ...]:
+    """Each command over ssh that starts a launcher, with what it starts."""
+    return tuple(_found(reading))
+
+
+def _found(reading: ShellReading) -> Iterator[tuple[Command, tuple[Command, ...]]]:
+    for command in reading.of(*_TO_HOSTS)[:_MOST]:
+        if command.within:
+            continue
+        words = _remote(reading, command)
+        if not any(_MAY.search(shown(word)) for word in words):
+            continue
+        loops = tuple(each for each in command.loops if each not in hosts.loops_over(command))
+        outer = structs.replace(command, loops=loops, background=False)
+        if program_of(words) in SHELLS:
+            its = walk.inner(outer, words)
+        else:
+            its = (structs.replace(outer, words=tuple(words), stdin=None),)
+        if any(layer.program in PER_GPU for each in its for layer in layers(each.words)):
+            yield command, its
+
+
+def _remote(reading: ShellReading, command: Command) -> list[Value]:
+    """The words of the remote command: of a file that the script wrote, its text."""
+    words = ssh.read(command.words)[1]
+    if not words and command.stdin:
+        return [("bash",), ("-c",), command.stdin]
+    path = (
+        words[0] if len(words) == 1 else words[1] if len(words) == 2 and program_of(words) == "bash" else None
+    )
+    writer = written_by(reading, path, command) if path is not None else None
+    return [("bash",), ("-c",), writer.stdin] if writer is not None and writer.stdin else words
