@@ -151,3 +151,8 @@ def test_a_default_behind_a_file_that_was_not_given_is_said_to_be_one() -> None:
 def test_a_program_that_no_launcher_starts_is_said_to_be_on_the_first_node(nodes: int) -> None:
     found = _of(f"#PBS -l nodes={nodes}:ppn=8\ncd $PBS_O_WORKDIR\n./run_all")
     assert ("on the first node alone" in _left(found, "./run_all")) == (nodes > 1)
+
+
+def test_lsf_tells_one_host_and_the_image_of_its_docker_application() -> None:
+    told = _told(_of("#BSUB -n 16 -R 'span[hosts=1]' -a 'docker(lab/solver:2)'\nmpirun -np 16 ./t"))
+    assert (told["nodes"], told["ranks"], told["image"]) == ("1", "16 on each node", "lab/solver:2")

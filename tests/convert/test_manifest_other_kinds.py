@@ -313,3 +313,10 @@ def test_the_leader_of_a_leaderworkerset_is_said() -> None:
     draft = converted(_object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec))
     said = [each.what for each in draft.findings if "the leader" in each.what]
     assert said == ["the leader, one of the nodes: 1 pod of reg/lead:1, with the variables ROLE"]
+
+
+@pytest.mark.parametrize("name", ["numWorkers", "workerReplicas", "numNodes"])
+def test_the_pods_of_a_kind_that_nobody_knows_are_counted_by_any_of_the_usual_names(name: str) -> None:
+    found = converted(_object("lab.example/v1", "TrainingRun", {name: 3, "template": _pod(resources=_GPUS)}))
+    assert found.number("nodes") == 3
+    assert found.number("gpus_per_node") == 8

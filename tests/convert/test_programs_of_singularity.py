@@ -2,6 +2,9 @@
 
 import pytest
 
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import layers
 
 
@@ -23,3 +26,34 @@ def test_the_image_stands_behind_all_options_and_their_values(options: str) -> N
     assert container.program == "singularity run"
     assert container.words == (("lab.sif",),)
     assert command.words == (("./solve",), ("-n",), ("3",))
+
+
+_PULLS = "apptainer pull --force docker://reg.lab/cfd/solver:2\n"
+_NAMED = "S=/scratch/x.sif\n[ -f $S ] || apptainer build $S docker://reg.lab/cfd/solver:2\n"
+_BY_OPTION = "singularity pull --name x.sif docker://reg.lab/cfd/solver:2\n"
+
+
+@pytest.mark.parametrize("head", ["#SBATCH -N 2\nsrun ", "mpirun -np 4 "])
+@pytest.mark.parametrize(
+    ("makes", "file"), [(_PULLS, "./solver_2.sif"), (_NAMED, "$S"), (_BY_OPTION, "/scratch/x.sif")]
+)
+def test_a_file_that_the_script_makes_of_an_image_is_that_image(head: str, makes: str, file: str) -> None:
+    first, _, starts = head.rpartition("\n")
+    text = f"#!/bin/bash\n{first}\n{makes}{starts}singularity exec --nv {file} ./t\n"
+    told = {each.name: each.told for each in convert(classified({"run.sh": text}), Options({})).launch}
+    assert told["image"] == "reg.lab/cfd/solver:2"
+
+
+@pytest.mark.parametrize(
+    "makes",
+    [
+        "apptainer pull docker://reg.lab/cfd/other:2\n",
+        "apptainer pull x.sif docker://a/b:1\napptainer pull x.sif docker://a/b:2\n",
+        "apptainer pull x.sif docker://a/$NAME\n",
+        "",
+    ],
+)
+def test_a_file_of_which_nothing_says_what_it_was_made_of_is_no_image(makes: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2\n{makes}srun apptainer exec x.sif ./t\n"
+    told = {each.name: each.told for each in convert(classified({"run.sh": text}), Options({})).launch}
+    assert told["image"] == "x.sif, which is not carried over"

@@ -290,3 +290,13 @@ def test_a_script_is_known_by_what_stands_behind_a_sign_that_begins_no_comment(t
     assert (
         chosen([Source("config.sh", "# srun ./t\nssh host ls;# srun\n"), Source("job.sh", text)]) == "job.sh"
     )
+
+
+@pytest.mark.parametrize("text", ['bash -c "$*"', 'bash -lc "$@"'])
+def test_a_shell_without_the_text_that_the_operator_gives_is_no_command(text: str) -> None:
+    found = convert(classified({"run.sh": f"#!/bin/bash\n#SBATCH -N 2\nsrun {text}\n"}), Options({}))
+    assert any(each.kind == "question" and each.key == "command" for each in found.findings)
+    given = convert(
+        classified({"run.sh": f"#!/bin/bash\n#SBATCH -N 2\nsrun {text}\n"}), Options({}, arguments=("./a 1",))
+    )
+    assert not any(each.kind == "question" and each.key == "command" for each in given.findings)

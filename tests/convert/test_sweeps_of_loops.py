@@ -27,6 +27,7 @@ LOOPS = (
     f"for lr in 0.1 0.2; do\n  export LR=$lr\n  {RUN}\ndone",
     f"for lr in 0.1 0.2; do LR=x$lr B=1 {RUN}; done",
     f"for b in $(seq 64 64 192); do {RUN} --batch $((b * 2)); done",
+    f"for b in $(seq 0.95 0.05 1.05) $(seq 3 -.5 2) $(seq 8 0.25 8.5); do {RUN} --lr $b; done",
     f"B0=100\nfor i in $(seq 0 4); do\n  S=$((B0+i))\n  {RUN} --seed $S\ndone",
     f"A=2 C=3\nfor b in 4 8; do {RUN} --batch $(( ${{A}}*b + $C )); done",
     f"for ((b = 8; b < 24; b += 8)); do {RUN} --batch $b; done",

@@ -134,6 +134,10 @@ PIECE = st.one_of(
             "$(printf '%s,' x y)",
             "`echo z`",
             "$(seq 1 3)",
+            "$(seq 0.95 0.01 1)",
+            "$(seq 5 -1.25 0)",
+            "$(seq 1.50 3)",
+            "$(seq 2 0.5 1)",
             "$(basename /p/q.sh .sh)",
         ]
     ),

@@ -4,7 +4,9 @@ written, since a job's containers are Pyxis's."""
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import plain_slurm
 from hpclaunch.convert.families.singularity import FILES, MAKE_ONE, NOT_RUN
-from hpclaunch.convert.mapping.container import other_runtimes
+from hpclaunch.convert.mapping.container import other_runtimes, pulled
+from hpclaunch.convert.mapping.container.images import reference
+from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import singularity
 from hpclaunch.convert.programs.layers import layers
@@ -26,17 +28,21 @@ def are_steps(reading: ShellReading) -> bool:
 def put(reading: ShellReading, draft: Draft, options: Options) -> None:
     """All that can be told of the launch."""
     plain_slurm.convert(reading, draft, options)
-    _image(draft)
+    _image(reading, draft)
     draft.findings[:] = [
         each for each in draft.findings if each.kind != "left" or not other_runtimes.is_told(each.what)
     ]
 
 
-def _image(draft: Draft) -> None:
-    """A file of Singularity's is no image of a job."""
+def _image(reading: ShellReading, draft: Draft) -> None:
+    """A file of Singularity's is no image of a job: what it was made of is, where the script makes it."""
     fact = draft.facts.get(("image",))
     text = str(fact.value) if fact is not None and not fact.is_open else ""
     if fact is not None and (text.endswith(FILES) or text.startswith(_NO_REGISTRY)):
         draft.unsay(("image",))
         del draft.facts["image",]
+        source = pulled.source(unwrapped(reading), text)
+        if source is not None:
+            draft.put(("image",), reference(source[0]), (*fact.places, source[1]), text.removeprefix("./"))
+            return
         draft.say("left", fact.places, f"the image {text.removeprefix('./')}", why=NOT_RUN, todo=MAKE_ONE)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.container import other_runtimes
+from hpclaunch.convert.mapping.container import other_runtimes, pulled
 from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.mapping.docker.mounts import volume
 from hpclaunch.convert.mapping.environment import handed_on
@@ -44,6 +44,10 @@ def say_images(reading: ShellReading, draft: Draft) -> None:
         if text is not None and not any(text in each for each in told):
             told.add(text)
             is_beside = run is not None and not its[-1].words and command.place not in run.places
+            source = pulled.source(reading, text)
+            if source is not None and not is_beside and ("image",) not in draft.facts:
+                draft.put(("image",), reference(source[0]), (command.place, source[1]), text)
+                continue
             what = f"a container beside the ranks, of {text}" if is_beside else f"the image {text}"
             draft.say("left", (command.place,), what, why=NOT_RUN, todo=MAKE_ONE)
 
@@ -79,7 +83,10 @@ def _container(reading: ShellReading, command: Command, layer: Layer, draft: Dra
     if text is None:
         return
     places = reading.origin(command, known(layer.words[0]) or shown(layer.words[0]))
-    if text.endswith(FILES) or "://" not in text:  # a file, or the folder of a sandbox
+    source = pulled.source(reading, text)
+    if source is not None:
+        draft.put(("image",), reference(source[0]), (*places, source[1]), text)
+    elif text.endswith(FILES) or "://" not in text:  # a file, or the folder of a sandbox
         draft.say("left", places, f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)
     else:
         draft.put(("image",), reference(text), places, text)

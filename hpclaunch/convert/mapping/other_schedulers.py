@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.programs.schedulers import scheduler_of
 from hpclaunch.convert.reading import Directive, ShellReading
 from hpclaunch.values.conversion import Place
@@ -152,8 +153,19 @@ def _pbs_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
 
 
 def _lsf_span(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """span[ptile=4] or span[hosts=1], of which 1 is the only number (bsub(1), "Span string")."""
+    if re.search(r"span\[\s*hosts\s*=\s*1\s*\]", value):
+        return _number("nodes", "1", places, what, draft)
     each = re.search(r"ptile=(\d+)", value)
     return bool(each) and _number("ranks_per_node", each[1] if each else "", places, what, draft)
+
+
+def _lsf_application(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """-a 'docker(IMAGE)' (bsub(1), -a)."""
+    image = re.fullmatch(r"docker\(\s*([^\s()]+)\s*\)", value)
+    if image:
+        draft.put(("image",), reference(image[1]), places, what)
+    return bool(image)
 
 
 def _lsf_gpus(value: str, places: Places, what: str, draft: Draft) -> bool:
@@ -254,6 +266,7 @@ _RULES: dict[str, dict[str, Callable[[str, Places, str, Draft], bool]]] = {
         "-nnodes": lambda value, places, what, draft: _number("nodes", value, places, what, draft),
         "-R": _lsf_span,
         "-gpu": _lsf_gpus,
+        "-a": _lsf_application,
         "-q": _hint("partition"),
         "-P": _hint("account"),
         "-u": _hint("mail"),

@@ -1,7 +1,9 @@
 """What some programs write, where their words tell it. None of them is run."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 
 from hpclaunch.convert.shell import getopt
 from hpclaunch.convert.shell.expr import expr
@@ -11,6 +13,7 @@ from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
 GETOPT = "getopt"
 _MOST = 2000
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
+_DECIMAL = re.compile(r"-?(?:[0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})")
 # What bc and the shell's arithmetic read alike, and up to where: bc's numbers have no end.
 _WHOLE = re.compile(r"[-+*/()% 0-9]{1,200}\n")
 _NOT_OF_BOTH = re.compile(r"[*][*]|--|(?:^|[-+*/(%])\s*[+]|[0-9]{10}|^\s*$")
@@ -81,11 +84,31 @@ def _seq(words: Sequence[Value], given: Value | None) -> Value | None:
         separator, words = known(words[1]) if len(words) > 1 else None, words[2:]
     elif first.startswith(("-s", "--separator=")):
         separator, words = first.removeprefix("-s").removeprefix("--separator="), words[1:]
-    found = counted(words)
-    if separator is None or "\\" in separator or found is None or len(found[0]) > _MOST:
+    if separator is None or "\\" in separator:
         return None
-    numbers, width = found
-    return (separator.join(f"{number:0{width}}" for number in numbers) + "\n",) if numbers else ()
+    found = counted(words)
+    if found is None:
+        texts = _decimals(words)
+    else:
+        texts = [f"{number:0{found[1]}}" for number in found[0]] if len(found[0]) <= _MOST else None
+    if texts is None:
+        return None
+    return (separator.join(texts) + "\n",) if texts else ()
+
+
+def _decimals(words: Sequence[Value]) -> list[str] | None:
+    """The numbers of `seq 0.95 0.01 1`: as many digits behind the point as the first or the step has (seq(1),
+    FORMAT)."""
+    texts = [known(word) or "" for word in words]
+    if not 1 <= len(texts) <= 3 or any(not _DECIMAL.fullmatch(text) for text in texts):
+        return None
+    first = Decimal(texts[0] if len(texts) > 1 else "1")
+    step, last = Decimal(texts[1] if len(texts) == 3 else "1"), Decimal(texts[-1])
+    count = (last - first) / step + 1 if step else Decimal(_MOST + 1)
+    if count > _MOST:
+        return None
+    places = max(len(text.partition(".")[2]) for text in texts[:-1] or ["1"])
+    return [f"{first + step * index:.{places}f}" for index in range(max(math.floor(count), 0))]
 
 
 def _basename(words: Sequence[Value], given: Value | None) -> Value | None:

@@ -30,6 +30,8 @@ _UNREAD = "ranks_per_node, mpi, time and bind"
 _OF_RANKS = frozenset((*OF_TORCH, "NODE_RANK", "MASTER_HOST"))
 _OF_KUBERNETES = frozenset(("apps", "batch", "policy", "autoscaling", "extensions"))
 _MOST_FIELDS = 500
+# How kinds that nobody told hpclaunch call the number of their pods.
+_COUNTS = ("replicas", "numWorkers", "workerReplicas", "numNodes", "parallelism")
 _TEMPLATE = ("template", "spec")
 _HEAD = "the head, beside the nodes of the workers"
 
@@ -234,7 +236,7 @@ def _pods(root: Field) -> Iterator[_Part]:
             continue
         if not isinstance(field.node, MappingNode):
             continue
-        count = field.get("replicas") or count
+        count = next((each for name in _COUNTS if (each := field.get(name)) is not None), count)
         listed = field.get("containers")
         if listed is not None and listed.is_list and (containers := listed.items()):
             number = count.peek() if count is not None else ""

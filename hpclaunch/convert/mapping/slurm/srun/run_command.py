@@ -1,5 +1,6 @@
 """What each rank of the run executes -> `command`."""
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 
@@ -39,6 +40,7 @@ _ACTIVATE = "where they need such an environment activate it in the command, or 
 _EACH_RANK = "what the shell did once on a node, before the launcher, each rank does for itself"
 _UNTOLD: Value = (Unknown("variable", ""),)
 _FUNCTION = re.compile(r"([\w.:-]+)\(\)$")
+_OF_A_TEXT = re.compile(r"-[a-z]*c")  # sh -c TEXT
 
 
 class Around(Struct, frozen=True):
@@ -227,6 +229,9 @@ def _without_arguments(
     kept = [word for word in words if not _is_all_arguments(word)]
     if kept == words or _is_all_arguments(words[0]):
         return words
+    pairs = itertools.pairwise(words)
+    if any(_is_all_arguments(word) and _OF_A_TEXT.fullmatch(known(before) or "") for before, word in pairs):
+        return words  # bash -c "$*" is nothing without them
     every = [value for each in reading.commands for value in each.words]
     every += [each.value for each in reading.assigned]
     numbered = any(
