@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import script_cases
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_walk_bash import expected, run, walk
 
@@ -33,6 +33,7 @@ _CASE = "case $V in {0}) srun {1} in ;; *) srun {1} out ;; esac"
 _SEARCH = "[[ $V =~ a ]] && srun {1} =~"
 
 
+@example([("A", "?([!a])", _FORM), ("A", "[^a]", _CASE), ("a", "!([B])", _FORM)], True)
 @given(
     st.lists(st.tuples(_TEXTS, _PATTERNS, st.sampled_from([_FORM, _CASE, _SEARCH])), min_size=1, max_size=30),
     st.booleans(),

@@ -16,6 +16,7 @@ ALIASES = "expand_aliases"
 EMPTY_BEHIND_ANY = re.compile(r"\*.*(?:[?*+@!]\((?:[^()]*\|)?[|)]|!\()")
 # A pattern that no file matches is nothing, or ends the command.
 NO_FILES = frozenset(("nullglob", "failglob"))
+_CONTRARY = re.compile(r"\[[!^]|!\(")
 _MAYBE = "?"  # behind the name of an option that is on in some of the ways to here
 
 
@@ -63,6 +64,7 @@ def matches(shell: "Walker", pattern: str, text: str) -> bool | None:
     if NO_CASE not in shell.options:
         return exact
     if "[" in pattern:
-        return True if exact else None  # what of a range or class is alike depends on the language
+        # What of a range or class is alike depends on the language, and what is not in it all the more.
+        return True if exact and not _CONTRARY.search(pattern) else None
     alike = extglob.matches(pattern.lower(), text.lower())
     return alike if exact == alike or NO_CASE + _MAYBE not in shell.options else None
