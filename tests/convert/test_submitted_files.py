@@ -89,3 +89,15 @@ def test_a_here_document_to_which_more_is_added_is_not_all_of_it() -> None:
     more = "./big && echo '#SBATCH --exclusive' >> j.sh"
     writes = f"cat > j.sh <<EOF\n{head}\nEOF\n{more}\ncat >> j.sh <<EOF\n{body}\nEOF"
     assert _facts(loaded(_converted(writes, "sbatch j.sh").job)) == [ASK, ASK, ASK, ASK, None, ASK]
+
+
+@pytest.mark.parametrize("options", ["$OPTS", "${SBATCH_EXTRA} ", '"${MORE[@]}" '])
+def test_options_of_sbatch_that_nothing_tells_may_say_other_sizes(options: str) -> None:
+    written = "cat >job.sh <<EOF\n#!/bin/bash\n#SBATCH -N 2 -n 8\nsrun ./t\nEOF\n"
+    text = f"#!/bin/bash\n{written}sbatch {options} job.sh\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    (its,) = [each for each in found.findings if "which options of sbatch" in each.why]
+    assert (its.kind, its.places[0].line) == ("question", 7)
+    given = {"OPTS": "-N 4", "SBATCH_EXTRA": "-N 4"}
+    told = convert(classified({"run.sh": text}), Options(given)).launch[0]
+    assert told.told == ("2" if "MORE" in options else "4")

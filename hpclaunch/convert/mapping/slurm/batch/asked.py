@@ -14,7 +14,7 @@ from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading
 from hpclaunch.readback.shell import arithmetic
-from hpclaunch.readback.shell.values import Unknown, Value, known
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.readback.slurm import forms
 from hpclaunch.readback.slurm.options import options
 from hpclaunch.values.conversion import Place
@@ -252,3 +252,9 @@ def _of_variable(name: str, reading: ShellReading, slurm: Mapping[str, int]) -> 
 
 def _text(each: Assigned) -> str:
     return known(each.value) or "..."
+
+
+def is_of_many(each: Asked) -> bool:
+    """Whether it is a word that may be any options, of which nobody gave anything."""
+    written = (each.written, shown(each.value or ()))
+    return not each.name and bool(each.value) and not any(text.startswith("-") for text in written)

@@ -7,7 +7,7 @@ from typing import get_args
 from hpclaunch.convert.cores import CORES, MEMORY
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch import gpu_binding
-from hpclaunch.convert.mapping.slurm.batch.asked import Asked
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked, is_of_many
 from hpclaunch.convert.mapping.slurm.batch.export import without_secrets
 from hpclaunch.convert.programs.shifter import OF_SBATCH
 from hpclaunch.convert.to_fill_in import to_fill_in
@@ -24,6 +24,8 @@ HINTS = {
     "exclude": "exclude",
     "mail-user": "mail",
 }
+_BEFORE_LINES = "they count before the script's own, and may ask for other nodes, ranks, GPUs or time"
+_GIVE = "give the variable with --env and convert again, or write what it says in the job file"
 _MAILS = frozenset(("END", "FAIL"))
 # Those of which each line counts (arg_set_mail_type in Slurm's src/common/slurm_opt.c).
 ADDED_UP = frozenset(("mail-type",))
@@ -117,6 +119,9 @@ def put(each: Asked, draft: Draft) -> None:
     elif not name and OF_SBATCH.match(each.written):
         why = "an option that Shifter adds to sbatch, for what `shifter` starts"
         draft.say("left", each.places, each.written, why=why, todo="see whether the ranks count on it")
+    elif not name and is_of_many(each):
+        question = f"which options of sbatch {each.written} stands for is not told: {_BEFORE_LINES}"
+        draft.say("question", each.places, each.written, why=question, todo=_GIVE)
     elif not name:
         draft.say(
             "unread", each.places, each.written, why="no option of sbatch or Pyxis that is known", todo=""

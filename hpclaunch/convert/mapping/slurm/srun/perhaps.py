@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft, Key, dotted
-from hpclaunch.convert.mapping.slurm.batch.asked import Asked
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked, is_of_many
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.made import alternatives, decided
 from hpclaunch.convert.mapping.words.texts import split
 from hpclaunch.convert.programs.layers import STARTERS
 from hpclaunch.convert.programs.srun import KEYS
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import IfSet, Unknown, Value, base_name, known, shown
+from hpclaunch.readback.shell.values import IfSet, Unknown, Value, base_name, known
 from hpclaunch.readback.slurm.options import options
 
 _SCRIPTS = (".sh", ".py", ".jl", ".R")
@@ -110,9 +110,3 @@ def _values(reading: ShellReading, each: Asked) -> Iterator[tuple[Value, ...]]:
         elif isinstance(part, IfSet) or (isinstance(part, Unknown) and part.kind in ("variable", "either")):
             for assigned in reading.given(part.name):
                 yield assigned.array or (assigned.value,)
-
-
-def is_of_many(each: Asked) -> bool:
-    """Whether it is a word that may be any options, of which nobody gave anything."""
-    written = (each.written, shown(each.value or ()))
-    return not each.name and bool(each.value) and not any(text.startswith("-") for text in written)

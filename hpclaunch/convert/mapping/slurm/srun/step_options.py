@@ -6,8 +6,7 @@ import re
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch import batch_options, gpu_binding
 from hpclaunch.convert.mapping.slurm.batch.allocation import NO_LIMIT
-from hpclaunch.convert.mapping.slurm.batch.asked import Asked
-from hpclaunch.convert.mapping.slurm.srun import perhaps
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked, is_of_many
 from hpclaunch.spec import scalars
 
 # Read elsewhere: sizes, MPI, binding, container.
@@ -77,7 +76,7 @@ def put(each: Asked, draft: Draft) -> None:
     elif not name and _DEPENDS.match(each.written):
         question = f"whether srun gets {each.written}: what it depends on is not told"
         draft.say("question", each.places, each.written, why=question, todo=_GIVE)
-    elif perhaps.is_of_many(each):
+    elif is_of_many(each):
         question = f"which options of srun {each.written} stands for is not told"
         draft.say("question", each.places, each.written, why=question, todo=_GIVE)
     elif name == batch_options.ENVIRONMENT:
