@@ -24,6 +24,7 @@ spec:
     args:
     - |
 TEXT
+    MORE
     resources: {limits: {nvidia.com/gpu: GPUS}}
 """
 
@@ -34,10 +35,10 @@ def converted(text: str, site: str = "") -> Draft:
     return draft
 
 
-def of_shell(text: str, gpus: int) -> Draft:
-    """A pod whose shell is given the text."""
+def of_shell(text: str, gpus: int, more: str = "") -> Draft:
+    """A pod whose shell is given the text, with another line of its container."""
     block = "\n".join(f"      {line}" for line in text.split("\n"))
-    return converted(_POD.replace("TEXT", block).replace("GPUS", str(gpus)))
+    return converted(_POD.replace("TEXT", block).replace("GPUS", str(gpus)).replace("MORE", more))
 
 
 def lines(places: tuple[Place, ...]) -> Any:

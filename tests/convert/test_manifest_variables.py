@@ -1,32 +1,13 @@
 """A launcher that a pod's shell has in a variable of the container, or of its text."""
 
 import pytest
-from manifest_cases import converted, job
+from manifest_cases import converted, job, of_shell
 
-_JOB = """\
-apiVersion: batch/v1
-kind: Job
-metadata: {name: a}
-spec:
-  template:
-    spec:
-      containers:
-      - name: c
-        image: reg/x:1
-        command: [bash, -c]
-        args:
-        - |
-TEXT
-        env:
-        - {name: RUN, VALUE}
-        resources: {limits: {nvidia.com/gpu: 8}}
-"""
 _WHOLE = "value: torchrun --nproc_per_node=8 train.py"
 
 
 def _converted(text: str, value: str):
-    text = "\n".join(f"          {line}" for line in text.split("\n"))
-    return converted(_JOB.replace("TEXT", text).replace("VALUE", value))
+    return of_shell(text, 8, more=f"env: [{{name: RUN, {value}}}]")
 
 
 @pytest.mark.parametrize(
@@ -80,8 +61,8 @@ def test_a_default_in_a_launchers_line_counts_where_nothing_is_told(value: str, 
 
 
 def test_a_default_is_no_answer_where_there_are_names_that_nobody_tells() -> None:
-    text = _JOB.replace("env:\n        - {name: RUN, VALUE}", "envFrom: [{configMapRef: {name: m}}]")
-    draft = converted(text.replace("TEXT", "          torchrun --nproc_per_node=${RUN:-4} train.py"))
+    text = "torchrun --nproc_per_node=${RUN:-4} train.py"
+    draft = of_shell(text, 8, more="envFrom: [{configMapRef: {name: m}}]")
     assert draft.facts[("ranks_per_node",)].is_open
 
 

@@ -6,84 +6,61 @@ import subprocess
 
 import pytest
 import script_cases
+from step_cases import SRUN, left, of, runs, text_of
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 
-_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
-_S = "srun --mpi=pmix --container-image=a/b:c"
-
-
-def _of(*lines, **env):
-    found = convert(classified({"run.sub": _HEAD + "\n".join(lines) + "\n"}), Options(env))
-    return script_cases.loaded(found.job), found
-
-
-def _text(run):
-    return run if isinstance(run, str) else shlex.join(run)
-
-
-def _runs(job, key):
-    return [_text(each["run"]) for each in job.get(key, ())]
-
-
-def _left(found, line):
-    """What is said to be left of a line behind the two of the head."""
-    its = [
-        each for each in found.findings if each.kind == "left" and line + 2 in [p.line for p in each.places]
-    ]
-    return " ".join(f"{each.what}: {each.why}" for each in its)
-
 
 @pytest.mark.parametrize(
     "lines",
     [
-        (f"{_S} ./a || {_S} ./b",),
-        (f"{_S} ./a || {{ echo fallback; {_S} ./b; }}",),
-        (f"{_S} ./a", f"if [ $? -ne 0 ]; then {_S} ./b; fi"),
-        (f"{_S} ./a", f"if [[ $? != 0 ]]; then {_S} ./b; fi"),
-        (f"{_S} ./a", "rc=$?", f"if [ $rc -ne 0 ]; then {_S} ./b; fi"),
-        (f"if ! {_S} ./a; then {_S} ./b; fi",),
+        (f"{SRUN} ./a || {SRUN} ./b",),
+        (f"{SRUN} ./a || {{ echo fallback; {SRUN} ./b; }}",),
+        (f"{SRUN} ./a", f"if [ $? -ne 0 ]; then {SRUN} ./b; fi"),
+        (f"{SRUN} ./a", f"if [[ $? != 0 ]]; then {SRUN} ./b; fi"),
+        (f"{SRUN} ./a", "rc=$?", f"if [ $rc -ne 0 ]; then {SRUN} ./b; fi"),
+        (f"if ! {SRUN} ./a; then {SRUN} ./b; fi",),
     ],
 )
 def test_what_runs_where_the_run_failed_is_left(lines):
-    job, found = _of(*lines)
-    assert _text(job["command"]) == "./a"
+    job, found = of(*lines)
+    assert text_of(job["command"]) == "./a"
     assert not {"setup", "after"} & set(job)
-    assert "./b" in _left(found, len(lines))
+    assert "./b" in left(found, len(lines))
 
 
 def test_a_run_by_mpirun_has_its_fallback_left():
-    job, _ = _of("mpirun ./a || mpirun ./b")
-    assert _text(job["command"]) == "./a"
+    job, _ = of("mpirun ./a || mpirun ./b")
+    assert text_of(job["command"]) == "./a"
     assert "setup" not in job
 
 
 @pytest.mark.parametrize(
     "lines",
     [
-        (f"if ! {_S} ./check; then", "  echo bad; exit 1", "fi", f"{_S} ./train"),
-        (f"if {_S} ./check; then {_S} ./train; else {_S} ./other; fi",),
-        (f"if {_S} ./check; then {_S} ./train; fi",),
-        (f"{_S} ./check && {_S} ./train",),
+        (f"if ! {SRUN} ./check; then", "  echo bad; exit 1", "fi", f"{SRUN} ./train"),
+        (f"if {SRUN} ./check; then {SRUN} ./train; else {SRUN} ./other; fi",),
+        (f"if {SRUN} ./check; then {SRUN} ./train; fi",),
+        (f"{SRUN} ./check && {SRUN} ./train",),
     ],
 )
 def test_a_check_that_the_run_depends_on_is_required(lines):
-    job, _ = _of(*lines)
-    assert _text(job["command"]) == "./train"
-    assert [_text(each["run"]) for each in job["setup"]] == ["./check"]
+    job, _ = of(*lines)
+    assert text_of(job["command"]) == "./train"
+    assert [text_of(each["run"]) for each in job["setup"]] == ["./check"]
     assert "optional" not in job["setup"][0]
 
 
 def test_a_check_whose_failure_is_only_printed_is_optional():
-    job, _ = _of(f"if ! {_S} ./check; then echo bad; fi", f"{_S} ./train")
+    job, _ = of(f"if ! {SRUN} ./check; then echo bad; fi", f"{SRUN} ./train")
     assert job["setup"][0]["optional"] == "true"
 
 
 @pytest.mark.parametrize(("then", "keeps"), [("exit 3", False), ("echo bad", True)])
 def test_trials_end_at_a_failure_where_the_script_does(then, keeps):
-    job, _ = _of("for i in 1 2 3; do", f"  if ! {_S} ./train $i; then {then}; fi", "done")
+    job, _ = of("for i in 1 2 3; do", f"  if ! {SRUN} ./train $i; then {then}; fi", "done")
     assert job["trials"]["count"] == "3"
     assert ("keep_going" in job["trials"]) is keeps
 
@@ -92,30 +69,32 @@ def test_trials_end_at_a_failure_where_the_script_does(then, keeps):
     ("step", "why"),
     [
         ("srun --mpi=pmix --container-image=a/b:prep ./prep", "a/b:prep"),
-        (f"{_S} --container-mounts=/raw:/raw ./prep", "/raw:/raw"),
-        (f"{_S} --container-workdir=/p ./prep", "/p"),
-        (f"{_S} --export=ALL,MODE=prep ./prep", "--export"),
-        (f'MODE="$(pick)" {_S} ./prep', "MODE is $(pick)"),
-        (f"API_TOKEN=x {_S} ./prep", "API_TOKEN is another one"),
-        (f"{_S} -N 1 -n 8 ./prep", "1 of the 2 nodes"),
-        (f"{_S} -w node01 ./prep", "node01"),
+        (f"{SRUN} --container-mounts=/raw:/raw ./prep", "/raw:/raw"),
+        (f"{SRUN} --container-workdir=/p ./prep", "/p"),
+        (f"{SRUN} --export=ALL,MODE=prep ./prep", "--export"),
+        (f'MODE="$(pick)" {SRUN} ./prep', "MODE is $(pick)"),
+        (f"API_TOKEN=x {SRUN} ./prep", "API_TOKEN is another one"),
+        (f"{SRUN} -N 1 -n 8 ./prep", "1 of the 2 nodes"),
+        (f"{SRUN} -w node01 ./prep", "node01"),
         ("srun --mpi=pmi2 --container-image=a/b:c ./prep", "--mpi is pmi2"),
-        (f"{_S} --ntasks-per-node=1 ./prep", "--mpi=pmix"),
+        (f"{SRUN} --ntasks-per-node=1 ./prep", "--mpi=pmix"),
     ],
 )
 def test_a_step_with_settings_of_its_own_is_left(step, why):
-    for number, lines in ((1, (step, f"{_S} ./train.py")), (2, (f"{_S} ./train.py", step))):
-        job, found = _of(*lines)
-        assert _text(job["command"]) == "./train.py"
+    for number, lines in ((1, (step, f"{SRUN} ./train.py")), (2, (f"{SRUN} ./train.py", step))):
+        job, found = of(*lines)
+        assert text_of(job["command"]) == "./train.py"
         assert not {"setup", "after"} & set(job)
-        assert why in _left(found, number)
+        assert why in left(found, number)
 
 
 def test_a_step_with_the_runs_settings_or_fewer_is_carried():
     for step in ("/opt/prep --to /d", "python /w/prep.py"):
-        job, found = _of(f"{_S} {step}", f"{_S} --container-mounts=/d:/d --container-workdir=/w ./train.py")
-        assert _runs(job, "setup") == [step]
-        assert not _left(found, 1)
+        job, found = of(
+            f"{SRUN} {step}", f"{SRUN} --container-mounts=/d:/d --container-workdir=/w ./train.py"
+        )
+        assert runs(job, "setup") == [step]
+        assert not left(found, 1)
 
 
 @pytest.mark.parametrize(
@@ -123,51 +102,51 @@ def test_a_step_with_the_runs_settings_or_fewer_is_carried():
     ["./prep", "python prep.py", "python -m prep", "python -c 'import prep'", "bash -c 'cat data/x > /d/x'"],
 )
 def test_a_step_that_leaves_its_folder_for_the_runs_is_told(step):
-    job, found = _of(f"{_S} {step}", f"{_S} --container-workdir=/w ./train.py")
+    job, found = of(f"{SRUN} {step}", f"{SRUN} --container-workdir=/w ./train.py")
     assert job["workdir"] == "/w"
-    assert "image's own folder" in _left(found, 1)
+    assert "image's own folder" in left(found, 1)
 
 
 @pytest.mark.parametrize(
     "option", ["--time=5", "--cpu-bind=none", "--container-remap-root", "--output=x.log"]
 )
 def test_options_that_a_step_loses_are_told(option):
-    job, found = _of(f"{_S} {option} ./prep", f"{_S} ./train.py")
-    assert _runs(job, "setup") == ["./prep"]
-    assert option in _left(found, 1)
-    _, found = _of(f"{_S} {option} ./prep", f"{_S} {option} ./train.py")
-    assert option not in _left(found, 1)
+    job, found = of(f"{SRUN} {option} ./prep", f"{SRUN} ./train.py")
+    assert runs(job, "setup") == ["./prep"]
+    assert option in left(found, 1)
+    _, found = of(f"{SRUN} {option} ./prep", f"{SRUN} {option} ./train.py")
+    assert option not in left(found, 1)
 
 
 @pytest.mark.parametrize(("first", "asked"), [("train.py", True), ("eval.py", False), ("/opt/prep", False)])
 def test_which_of_two_commands_that_look_alike_is_the_run_is_asked(first, asked):
-    job, found = _of(f"{_S} python {first}", f"{_S} python eval.py")
-    assert _text(job["command"]) == "python eval.py"
+    job, found = of(f"{SRUN} python {first}", f"{SRUN} python eval.py")
+    assert text_of(job["command"]) == "python eval.py"
     said = [each.why for each in found.findings if "is the job's run" in each.why]
     assert len(said) == asked
 
 
 def test_a_case_that_is_not_told_does_not_choose_the_run():
-    lines = ('case "$1" in', f"  train) {_S} ./train ;;", f"  eval) {_S} ./eval ;;", "esac")
-    job, _ = _of(*lines)
+    lines = ('case "$1" in', f"  train) {SRUN} ./train ;;", f"  eval) {SRUN} ./eval ;;", "esac")
+    job, _ = of(*lines)
     assert job["command"] == script_cases.ASK
 
 
 def test_an_end_of_the_script_before_the_run_is_told():
-    job, found = _of("if [ -f /data/done ]; then exit 0; fi", f"{_S} ./train")
-    assert _text(job["command"]) == "./train"
-    assert "/data/done" in _left(found, 1)
+    job, found = of("if [ -f /data/done ]; then exit 0; fi", f"{SRUN} ./train")
+    assert text_of(job["command"]) == "./train"
+    assert "/data/done" in left(found, 1)
 
 
 @pytest.mark.parametrize(("number", "ranks"), [(8, script_cases.ASK), (16, "8")])
 def test_ranks_that_a_variable_of_slurms_counts_are_asked_for(number, ranks):
-    job, _ = _of(f"export SLURM_NTASKS={number}", f"{_S} ./train")
+    job, _ = of(f"export SLURM_NTASKS={number}", f"{SRUN} ./train")
     assert job["ranks_per_node"] == ranks
 
 
 def test_a_variable_that_only_arrays_have_is_not_taken_for_set():
-    lines = ("M=/a", 'if [ -n "$SLURM_ARRAY_TASK_ID" ]; then M=/b; fi', f"{_S} ./train $M")
-    job, _ = _of(*lines)
+    lines = ("M=/a", 'if [ -n "$SLURM_ARRAY_TASK_ID" ]; then M=/b; fi', f"{SRUN} ./train $M")
+    job, _ = of(*lines)
     assert job["env"] == {"M": script_cases.ASK}
 
 
@@ -189,7 +168,7 @@ def test_a_variable_that_only_arrays_have_is_not_taken_for_set():
     ],
 )
 def test_the_folder_that_a_line_goes_to_before_its_run_is_that_of_the_ranks(line, folder):
-    job, found = _of(line)
+    job, found = of(line)
     asked = [each.key for each in found.findings if each.kind == "question"]
     if folder == "asked":
         assert "workdir" in asked
@@ -211,9 +190,9 @@ def test_the_folder_that_a_line_goes_to_before_its_run_is_that_of_the_ranks(line
 )
 def test_a_step_on_each_node_that_uses_no_mpi_is_one_whatever_its_option_says(command, has_none):
     """Launchers give --mpi to each srun alike."""
-    job, found = _of(f"srun --mpi=pmix --ntasks-per-node=1 {command}", f"{_S} ./train")
+    job, found = of(f"srun --mpi=pmix --ntasks-per-node=1 {command}", f"{SRUN} ./train")
     assert bool(job.get("setup")) == has_none
-    assert ("(--mpi=pmix)" in _left(found, 1)) == (not has_none)
+    assert ("(--mpi=pmix)" in left(found, 1)) == (not has_none)
 
 
 @pytest.mark.parametrize(
@@ -229,17 +208,17 @@ def test_a_step_on_each_node_that_uses_no_mpi_is_one_whatever_its_option_says(co
         ("cd sub; mkdir -p $PWD/out; cd ..", "mkdir -p ./sub/out"),
         ("cd /data; mkdir -p $PWD/out; cd -", "mkdir -p /data/out"),
         ("mkdir -p ${PWD}x", None),
-        (f"{_S} --ntasks-per-node=1 mkdir -p $PWD/x", None),  # in the image that folder is another one
+        (f"{SRUN} --ntasks-per-node=1 mkdir -p $PWD/x", None),  # in the image that folder is another one
     ],
 )
 def test_a_step_of_the_host_has_the_folder_of_submission_where_it_starts(line, run):
-    job, found = _of(line, f"{_S} ./train")
-    assert _runs(job, "setup") == ([run] if run else [])
+    job, found = of(line, f"{SRUN} ./train")
+    assert runs(job, "setup") == ([run] if run else [])
     if not run:
-        assert "${PWD} is known only where the script runs" in _left(found, 1)
+        assert "${PWD} is known only where the script runs" in left(found, 1)
 
 
-@pytest.mark.parametrize("run", [_S, "srun --mpi=none"], ids=["image", "host"])
+@pytest.mark.parametrize("run", [SRUN, "srun --mpi=none"], ids=["image", "host"])
 @pytest.mark.parametrize(
     "line",
     [
@@ -270,22 +249,22 @@ def test_a_step_runs_where_the_script_has_gone_to(line, run, tmp_path):
         subprocess.run(["bash", "-c", text], cwd=top, env=environment, check=True)
         return sorted(str(each.relative_to(top)) for each in top.rglob("*"))
 
-    job, _ = _of(line, f"{run} ./train")
-    steps = "\n".join(shlex.join(["sh", "-c", text]) for text in _runs(job, "setup"))
+    job, _ = of(line, f"{run} ./train")
+    steps = "\n".join(shlex.join(["sh", "-c", text]) for text in runs(job, "setup"))
     assert files("steps", steps) == files("script", line)
 
 
 def test_a_step_in_a_folder_that_is_not_told_is_left():
-    job, found = _of("cd $(newest); mkdir -p logs; ./prepare.sh; mkdir -p /data/logs", f"{_S} ./train")
-    assert _runs(job, "setup") == ["mkdir -p /data/logs"]
-    assert _left(found, 1).count("it runs in a folder that no step is told of ($(newest))") == 2
+    job, found = of("cd $(newest); mkdir -p logs; ./prepare.sh; mkdir -p /data/logs", f"{SRUN} ./train")
+    assert runs(job, "setup") == ["mkdir -p /data/logs"]
+    assert left(found, 1).count("it runs in a folder that no step is told of ($(newest))") == 2
 
 
 def test_a_step_behind_a_cd_that_may_not_have_run_is_left():
-    job, found = _of("cd /data/$USER/run\ncheck && cd case\nsrun --mpi=none ./prepare", f"{_S} ./train")
-    assert not [text for text in _runs(job, "setup") if "prepare" in text]
+    job, found = of("cd /data/$USER/run\ncheck && cd case\nsrun --mpi=none ./prepare", f"{SRUN} ./train")
+    assert not [text for text in runs(job, "setup") if "prepare" in text]
     said = "it runs in a folder that no step is told of (a cd that may not have run leads there)"
-    assert said in _left(found, 3)
+    assert said in left(found, 3)
 
 
 @pytest.mark.parametrize(
@@ -300,10 +279,10 @@ def test_a_step_behind_a_cd_that_may_not_have_run_is_left():
 )
 def test_what_stands_before_the_command_of_a_step_is_kept(command):
     step = f"srun --ntasks-per-node=1 {command}"
-    for lines, key in (((step, f"{_S} ./train"), "setup"), ((f"{_S} ./train", step), "after")):
-        job, _ = _of(*lines)
-        assert _text(job["command"]) == "./train"
-        assert _runs(job, key) == [command]
+    for lines, key in (((step, f"{SRUN} ./train"), "setup"), ((f"{SRUN} ./train", step), "after")):
+        job, _ = of(*lines)
+        assert text_of(job["command"]) == "./train"
+        assert runs(job, key) == [command]
 
 
 @pytest.mark.parametrize(
@@ -316,21 +295,21 @@ def test_what_stands_before_the_command_of_a_step_is_kept(command):
     ],
 )
 def test_a_step_needs_no_exec_but_for_what_the_shell_does_otherwise(line, run):
-    job, _ = _of(f"( {line} )", "srun ./t")
-    assert _runs(job, "setup") == [run]
+    job, _ = of(f"( {line} )", "srun ./t")
+    assert runs(job, "setup") == [run]
 
 
 @pytest.mark.parametrize(("ends", "said"), [("", 1), (" || true", 0)])
 def test_that_caches_which_stay_end_no_job_is_told_where_they_ended_the_script(ends, said):
     drop = 'srun -N2 --ntasks-per-node=1 -n2 bash -c "sync && sudo /sbin/sysctl vm.drop_caches=3"'
-    job, found = _of("set -e", f"{drop}{ends}", f"{_S} ./train")
+    job, found = of("set -e", f"{drop}{ends}", f"{SRUN} ./train")
     assert job["setup"][0]["optional"] == "true"
     told = [each for each in found.findings if each.kind == "replaced" and "setup.0: optional" in each.became]
     assert len(told) == said
 
 
 @pytest.mark.parametrize(
-    ("lines", "after", "left"),
+    ("lines", "after", "line"),
     [
         (('if [ "$1" != in ]; then', "srun --mpi=none ./t; exit", "fi", "touch /data/a"), [], 6),
         (
@@ -343,7 +322,7 @@ def test_that_caches_which_stay_end_no_job_is_told_where_they_ended_the_script(e
         (("trap 'touch /data/a' EXIT", '[ "$1" = t ] && { srun --mpi=none ./t; exit; }', "true"), ["a"], 0),
     ],
 )
-def test_what_stands_behind_the_exit_of_the_runs_branch_is_no_step(lines, after, left, tmp_path):
+def test_what_stands_behind_the_exit_of_the_runs_branch_is_no_step(lines, after, line, tmp_path):
     for program, text in {"srun": f": > {tmp_path}/ran", "touch": f": > {tmp_path}/$1"}.items():
         (tmp_path / program).write_text(f"#!/bin/bash\n{text.replace('$1', '${1#/data/}')}\n")
         (tmp_path / program).chmod(0o700)
@@ -351,9 +330,9 @@ def test_what_stands_behind_the_exit_of_the_runs_branch_is_no_step(lines, after,
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     subprocess.run(["bash", "-c", script, "run.sub", "t"], env=env, check=False, timeout=60)
     assert {each.name for each in tmp_path.iterdir()} == {"srun", "touch", "ran", *after}
-    job, found = _of(*lines)
-    assert _runs(job, "after") == [f"touch /data/{each}" for each in after]
-    assert ("in line" in _left(found, left - 2)) is bool(left)
+    job, found = of(*lines)
+    assert runs(job, "after") == [f"touch /data/{each}" for each in after]
+    assert ("in line" in left(found, line - 2)) is bool(line)
 
 
 def test_a_step_on_more_nodes_than_the_run_is_told_with_both_numbers():

@@ -1,30 +1,11 @@
 """What a pod's shell does beside its launcher: a step of the job, or said."""
 
 import pytest
-from manifest_cases import converted, job
-
-_JOB = """\
-apiVersion: batch/v1
-kind: Job
-metadata: {name: a}
-spec:
-  template:
-    spec:
-      containers:
-      - name: c
-        image: reg/x:1
-        command: [bash, -c]
-        args:
-        - |
-TEXT
-          torchrun --nproc_per_node=8 OPTIONS/tmp/t.py
-        resources: {limits: {nvidia.com/gpu: 8}}
-"""
+from manifest_cases import job, of_shell
 
 
 def _converted(text: str, options: str = ""):
-    text = "\n".join(f"          {line}" for line in text.split("\n"))
-    return converted(_JOB.replace("TEXT", text).replace("OPTIONS", options))
+    return of_shell(f"{text}\ntorchrun --nproc_per_node=8 {options}/tmp/t.py", 8)
 
 
 def _steps(draft) -> list[str]:
@@ -68,14 +49,14 @@ def test_a_loop_has_its_own_variable() -> None:
 
 @pytest.mark.parametrize("end", [" || exit 1", " && echo good || echo bad", " || { echo bad; exit 3; }"])
 def test_what_is_said_of_the_runs_end_hides_no_launcher(end: str) -> None:
-    text = _JOB.replace("TEXT\n", "").replace("OPTIONS/tmp/t.py", f"t.py{end}")
-    found = job(converted(text))
+    draft = of_shell(f"torchrun --nproc_per_node=8 t.py{end}", 8)
+    found = job(draft)
     assert (found["ranks_per_node"][0], found["command"][0]) == (8, ["python", "-u", "t.py"])
-    said = [each.what for each in converted(text).findings if each.kind == "without effect"]
+    said = [each.what for each in draft.findings if each.kind == "without effect"]
     assert ("echo bad" in said) == end.endswith("echo bad")
 
 
 @pytest.mark.parametrize("end", [" || true", " || ./other"])
 def test_what_goes_on_after_a_run_that_failed_is_asked_about(end: str) -> None:
-    text = _JOB.replace("TEXT\n", "").replace("OPTIONS/tmp/t.py", f"t.py{end}")
-    assert converted(text).facts[("ranks_per_node",)].is_open
+    draft = of_shell(f"torchrun --nproc_per_node=8 t.py{end}", 8)
+    assert draft.facts[("ranks_per_node",)].is_open
