@@ -365,3 +365,20 @@ def test_a_round_that_exports_a_variable_as_it_is_changes_nothing(value: str) ->
     found = convert(classified({"run.sub": f"#!/bin/bash\n{HEAD}{lines}"}), Options({}))
     (asked,) = [each.why for each in found.findings if each.key == "env.HOW"]
     assert asked.startswith("HOW is 'a' or 'b', and which of them is not told")
+
+
+@pytest.mark.parametrize(
+    "over", ["((i = 0; i < SLURM_NNODES; i++))", "i in ${NODE_COUNTS[@]}", "i in $WORKERS"]
+)
+def test_a_loop_around_a_step_that_goes_to_no_host_by_name_is_one_of_rounds(over: str) -> None:
+    """Slurm chooses the nodes of each step, whatever the loop counts."""
+    text = f"#!/bin/bash\n#SBATCH -N 4 --gpus-per-node=8 -t 60\nNODE_COUNTS=(0 1 2 3)\nfor {over}; do\n"
+    text += "srun --mpi=none -N 1 -n 1 ./t --part $i &\ndone\nwait\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    job = script_cases.loaded(found.job)
+    assert job["command"] == script_cases.ASK
+    assert "i" not in job.get("inherit", [])
+    to_each = text.replace("-n 1", "-n 1 -w node$i")
+    assert (
+        script_cases.loaded(convert(classified({"run.sub": to_each}), Options({})).job).get("trials") is None
+    )

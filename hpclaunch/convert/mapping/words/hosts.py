@@ -26,40 +26,45 @@ class Counted(Struct, frozen=True):
 
 def loops_over(command: Command) -> list[Loop]:
     """The loops around a command that go through hosts."""
-    hosts = reached(layers(command.words))
-    return [each for each in command.loops if _goes_over(each, command, hosts)]
+    its = layers(command.words)
+    return [each for each in command.loops if _goes_over(each, command, its)]
 
 
 def loops_of_trials(command: Command) -> list[Loop]:
     """The loops around a command that repeat it, and do not go through hosts."""
-    hosts = reached(layers(command.words))
-    return [each for each in command.loops if not _goes_over(each, command, hosts)]
+    its = layers(command.words)
+    return [each for each in command.loops if not _goes_over(each, command, its)]
 
 
 def marked(command: Command, its: Sequence[Layer]) -> Command:
     """The command of a text that another one hands to a host, its loops over hosts marked as such: `its` are
     the layers of both."""
-    hosts = reached(its)
     loops = [
-        structs.replace(each, hosts=True) if _goes_over(each, command, hosts) else each
+        structs.replace(each, hosts=True) if _goes_over(each, command, its) else each
         for each in command.loops
     ]
     return structs.replace(command, loops=tuple(loops))
 
 
 def reached(its: Sequence[Layer]) -> list[Value]:
-    """The hosts that ssh goes to, or srun with -w."""
+    """The hosts that ssh goes to, or srun with -w or -r."""
     found: list[Value] = []
     for layer in its:
         if layer.program == "ssh":
             found += layer.words
         elif layer.program == "srun":
-            found += [each.value for each in layer.all("nodelist") if each.value]
+            options = (*layer.all("nodelist"), *layer.all("relative"))
+            found += [each.value for each in options if each.value]
     return found
 
 
-def _goes_over(loop: Loop, command: Command, hosts: Sequence[Value]) -> bool:
-    if loop.hosts or _OVER_HOSTS.search(loop.over):
+def _goes_over(loop: Loop, command: Command, its: Sequence[Layer]) -> bool:
+    if loop.hosts:
+        return True
+    hosts = reached(its)
+    if not hosts and any(layer.program == "srun" for layer in its):
+        return False  # Slurm gives each step nodes, however many the loop counts or names
+    if _OVER_HOSTS.search(loop.over):
         return True
     if loop.variable and _OVER_HOSTS.search(loop.variable):
         return bool(hosts)
