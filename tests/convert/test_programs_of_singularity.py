@@ -57,3 +57,12 @@ def test_a_file_of_which_nothing_says_what_it_was_made_of_is_no_image(makes: str
     text = f"#!/bin/bash\n#SBATCH -N 2\n{makes}srun apptainer exec x.sif ./t\n"
     told = {each.name: each.told for each in convert(classified({"run.sh": text}), Options({})).launch}
     assert told["image"] == "x.sif, which is not carried over"
+
+
+@pytest.mark.parametrize(("option", "reaches"), [("", True), ("--cleanenv", False)])
+def test_what_is_exported_reaches_a_container_that_no_launcher_starts(option: str, reaches: bool) -> None:
+    text = f"#!/bin/bash\nexport MODE=fast\nsingularity exec {option} x.sif ./t\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    told = {each.name: each.told for each in found.launch}
+    assert told["environment"] == ("MODE" if reaches else "not determined")
+    assert any("MODE" in each.what for each in found.findings)

@@ -8,6 +8,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_ssh, other_containers, refusals, singularity
 from hpclaunch.convert.mapping import other_schedulers, own_program
 from hpclaunch.convert.mapping.around import beyond, logs
+from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.mapping.docker import config_env, container, launch
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.docker.steps import started
@@ -171,6 +172,10 @@ def _exported(reading: ShellReading, run: _Start, draft: Draft) -> None:
     names (mpirun(1), "Exported Environment Variables")."""
     starter = run.mpirun or run.by_jsrun
     if starter is None:
+        if run.container is not None:  # Singularity hands on all that it has, unless --cleanenv
+            its = other_runtimes.export(run.command, run.container, Export())
+            ranks = Ranks(its, gpus=draft.number("gpus_per_node"), container=True)
+            put_exported(reading, run.command, ranks, draft)
         return
     named = {shown(each.value or ()).partition("=")[0] for each in starter.all("x")}
     ranks = Ranks(Export(), options=named, gpus=draft.number("gpus_per_node"), container=bool(run.container))
