@@ -110,3 +110,40 @@ def test_a_launcher_in_a_script_that_is_given_is_said(script: str, starter: str,
     assert [each.what.split()[0] for each in said] == [starter] * bool(starter)
     binds = script_cases.loaded(found.job).get("bind", {}).get("cpus")
     assert binds == ("none" if starter == "bind_launch" else None)
+
+
+@pytest.mark.parametrize(
+    ("start", "outer"),
+    [
+        ("srun --mpi=none ./outer.sh", "cd /w\nbash inner.sh 3"),
+        ("export WHAT=inner.sh\nsrun --mpi=none ./outer.sh", "exec /w/$WHAT"),
+        ("export WHAT=inner.sh\nsrun --mpi=none ./outer.sh", "singularity exec -B $PWD:/w /i.sif /w/${WHAT}"),
+    ],
+)
+def test_a_launcher_in_a_script_that_the_ranks_script_starts_is_said(start: str, outer: str) -> None:
+    inner = f"#!/bin/bash\n{_TORCH} t.py\n"
+    files = {"run.sub": f"{_HEAD}{start}\n", "outer.sh": f"#!/bin/bash\n{outer}\n", "inner.sh": inner}
+    found = convert(classified(files), Options({})).findings
+    assert [each.what.split()[0] for each in found if "starts ranks of its own" in each.why] == ["torchrun"]
+    assert not any("beside the ranks" in each.what for each in found)
+
+
+@pytest.mark.parametrize("outer", ["# not inner.sh any more\npython t.py", "python t.py"])
+def test_a_script_that_the_ranks_script_does_not_start_is_none_of_theirs(outer: str) -> None:
+    inner = f"#!/bin/bash\nnumactl -N 0 {_TORCH} t.py\n"
+    text = f"{_HEAD}export WHAT=inner.sh\nsrun --mpi=none ./outer.sh\n"
+    found = convert(
+        classified({"run.sub": text, "outer.sh": f"#!/bin/bash\n{outer}\n", "inner.sh": inner}), Options({})
+    )
+    assert not any("starts ranks of its own" in each.why for each in found.findings)
+    assert "bind" not in script_cases.loaded(found.job)
+
+
+def test_what_binds_in_a_script_that_the_ranks_script_starts_counts() -> None:
+    files = {
+        "run.sub": f"{_HEAD}srun --mpi=none ./outer.sh\n",
+        "outer.sh": "#!/bin/bash\n./inner.sh\n",
+        "inner.sh": "#!/bin/bash\nnumactl --physcpubind=0-7 python t.py\n",
+    }
+    found = convert(classified(files), Options({}))
+    assert script_cases.loaded(found.job)["bind"]["cpus"] == "none"

@@ -8,7 +8,7 @@ from posixpath import normpath
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.bind import evaluated
+from hpclaunch.convert.mapping.bind import evaluated, reached
 from hpclaunch.convert.mapping.bind.evaluated import Binder
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.programs.bind import BINDERS, is_of_memory, read
@@ -34,11 +34,13 @@ _SCRIPT = re.compile(r"(^|/)[\w.-]+\.(sh|bash)$")
 
 
 def texts(run: Step, scripts: Sequence[Source], commands: Sequence[Command]) -> list[Source]:
-    """The scripts that the words of the run name, as far as their texts are given or written by the
-    launcher."""
+    """The scripts that the words of the run name, and those that these name, as far as their texts are given
+    or written by the launcher."""
     names = _names(run, commands)
     given = [source for source in scripts if basename(source.name) in map(basename, names)]
-    return given or [source for name in names for source in _written(name, commands)]
+    if given:
+        return reached.through(given, scripts, run.command.environment)
+    return [source for name in names for source in _written(name, commands)]
 
 
 def _names(run: Step, commands: Sequence[Command]) -> list[str]:
