@@ -217,3 +217,10 @@ def test_an_array_whose_tasks_run_docker_is_a_sweep() -> None:
     words = [each.words(keys_of(document.value))[0] for each in jobs]
     seeds = [[*each.base, *word.arguments][-1] for each, word in zip(jobs, words, strict=True)]
     assert seeds == ["3", "4"]
+
+
+def test_of_an_array_of_the_scripts_the_index_chooses_though_a_loop_asks_for_more() -> None:
+    text = "SIZES=(s m)\nfor SET in a b; do\n  python t.py --size ${SIZES[$SLURM_ARRAY_TASK_ID]} --set $SET\ndone\n"
+    (question,) = (each for each in converted("0-1", text).findings if each.key == "command")
+    assert "SIZES is (s m), and it is another one for other indices of the array" in question.why
+    assert "args" in question.todo

@@ -17,6 +17,7 @@ from hpclaunch.convert.mapping.slurm.batch.array_indices import Indices, indices
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.numbers.settled import settled
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
+from hpclaunch.convert.mapping.words.made import OF_INDEX
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import ShellReading
@@ -36,11 +37,10 @@ _WHY = (
     "each index is a point of the sweep: points count from 0, and the ranks of each have its index of the "
     f"original as {ARRAY_TASK}"
 )
-_ANOTHER = "it is another one for other indices of the array"
 _ALIKE = that("files", "copies", "says", "looks", "archives", "caches")  # no variable changes what they do
 _OF_ARRAY = re.compile(r"\bSLURM_ARRAY_(?:JOB_ID|TASK_(?:COUNT|MIN|MAX|STEP))\b")
 _OF_RANGE = re.compile(r"\bSLURM_ARRAY_TASK_(?:MIN|MAX|STEP)\b")
-_OF_INDEX = re.compile(rf"{ARRAY_TASK}|{_ANOTHER}")
+_OF_INDEX = re.compile(rf"{ARRAY_TASK}|{OF_INDEX}")
 
 
 class _Point(Struct, frozen=True):
@@ -126,7 +126,7 @@ def _merge(
         elif unit == ("inherit",):
             _inherit(facts, draft)
         elif unit[0] in _ONE_OF_ALL or (unit[0] != "env" and any(value is None for value in values)):
-            _ask(draft, unit, f"{dotted(unit)}: {_ANOTHER}", facts)
+            _ask(draft, unit, f"{dotted(unit)}: {OF_INDEX}", facts)
         else:
             places |= dict.fromkeys(place for fact in facts for place in fact.places)
             several = several or unit[0] not in _OF_RANKS

@@ -14,6 +14,7 @@ _IN_SUM = re.compile(r"(?:\$\{([A-Za-z_]\w*)\}|\$?(?<![\w#{])([A-Za-z_]\w*)(?![\
 _NUMBER = re.compile(r"0|[1-9]\d{0,17}")
 _MOST = 4
 _LONGEST = 80  # characters of a condition
+OF_INDEX = "it is another one for other indices of the array"
 
 
 def in_doubt(reading: ShellReading, values: Iterable[Value]) -> list[str]:
@@ -50,6 +51,8 @@ def alternatives(reading: ShellReading, name: str) -> str:
         return f"{name} is made where the script runs"
     if len(given) == 1 and given[0].array is not None and not given[0].conditions:
         of_array = any("SLURM_ARRAY_" in each.text for each in reading.sources)
+        if of_array and reading.of_points:
+            return f"{name} is {told[0]}, and {OF_INDEX}"
         todo = ", as --env SBATCH_ARRAY_INX=1-8 does" if of_array else ""
         return f"{name} is {told[0]}, and nothing tells which of them it is{todo}"
     others = list(dict.fromkeys(_shown(each) for each in given if not _text(each)))
