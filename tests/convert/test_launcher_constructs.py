@@ -174,6 +174,16 @@ def test_what_mail_is_about_is_told_in_any_order(types: str, kind: str, words: s
     assert words in said[0].why
 
 
+def test_mail_for_somebody_who_is_to_be_filled_in_is_not_for_who_submits() -> None:
+    lines = ("#SBATCH --mail-type=END,FAIL", "#SBATCH --mail-user=<LOGIN>@a.example")
+    script = pyxis().replace("set -euo", "\n".join([*lines, "set -euo"]))
+    said = [each for each in _converted(script).findings if each.what.startswith("--mail")]
+    assert sorted((each.kind, each.what[:11]) for each in said) == [
+        ("question", "--mail-user"),
+        ("replaced", "--mail-type"),
+    ]
+
+
 def test_each_line_about_mail_counts() -> None:
     lines = ("#SBATCH --mail-type=BEGIN", "#SBATCH --mail-user=a@b.example", "#SBATCH --mail-type=END")
     script = pyxis().replace("set -euo", "\n".join([*lines, "set -euo"]))

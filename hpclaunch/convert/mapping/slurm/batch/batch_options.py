@@ -26,6 +26,7 @@ HINTS = {
 }
 _BEFORE_LINES = "they count before the script's own, and may ask for other nodes, ranks, GPUs or time"
 _GIVE = "give the variable with --env and convert again, or write what it says in the job file"
+_WRITE = "write sites.NAME.{}"
 _MAILS = frozenset(("END", "FAIL"))
 # Those of which each line counts (arg_set_mail_type in Slurm's src/common/slurm_opt.c).
 ADDED_UP = frozenset(("mail-type",))
@@ -96,15 +97,15 @@ def put(each: Asked, draft: Draft) -> None:
     if name in HINTS and (text == "" or (text and (_PLACEHOLDER.search(text) or to_fill_in(text)))):
         why = "it stands for a name that whoever copies the script fills in"
         why = why if text else "it has no name, which whoever copies the script fills in"
-        todo = f"write sites.NAME.{HINTS[name]}"
+        todo = _WRITE.format(HINTS[name])
         draft.say("question", each.places, each.written, why=why, todo=todo)
     elif name in HINTS and text and _VARIABLE.search(text):
-        todo = f"write sites.NAME.{HINTS[name]}"
+        todo = _WRITE.format(HINTS[name])
         draft.say("question", each.places, each.written, why="its variable's value is not told", todo=todo)
     elif name in HINTS and text:
         draft.of_user(HINTS[name], text, each.places, each.written)
     elif name in HINTS and text is None:
-        todo = f"write sites.NAME.{HINTS[name]}"
+        todo = _WRITE.format(HINTS[name])
         draft.say("question", each.places, each.written, why="its value is not told", todo=todo)
     elif name in _SPECIAL:
         _SPECIAL[name](each, draft)
@@ -183,7 +184,8 @@ def _dependency(each: Asked, draft: Draft) -> None:
 
 def _mail_type(each: Asked, draft: Draft) -> None:
     """`each` comes behind the option that names somebody (`ordered`)."""
-    is_named = ("sites", draft.site, "mail") in draft.facts or "mail" in draft.hints
+    asked = any(finding.todo == _WRITE.format("mail") for finding in draft.findings)
+    is_named = asked or ("sites", draft.site, "mail") in draft.facts or "mail" in draft.hints
     types = {text for text in (each.text or "").upper().split(",") if text}
     if types == {"NONE"}:
         why = "without `mail` nobody is written to"
