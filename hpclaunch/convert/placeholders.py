@@ -15,7 +15,8 @@ from hpclaunch.values.conversion import Place
 
 class _Form(Struct, frozen=True):
     """How something to fill in is written: the text `before` it stays. `mark` is in each line that has it.
-    `of_launch`: only in a command that starts ranks, as elsewhere it may be the text of another language."""
+    `of_launch`: only in a command that starts ranks or prepares for them, as elsewhere it may be the text of
+    another language."""
 
     mark: str
     pattern: re.Pattern[str]
@@ -24,11 +25,13 @@ class _Form(Struct, frozen=True):
     of_launch: bool = False
 
 
+# What scripts to be filled in name an environment, a module or a folder to.
+_PREPARES = ("conda", "mamba", "micromamba", "module", "ml", "source", "mkdir", "python", "python3")
 _WORDS = r"""<(?P<text>[A-Za-z][^<>|&;"'`$(){}\n]{0,60}?)(?<! )>"""
 # In quotes it is a text as well, "<eos>" of a tokenizer: there the words say that somebody is meant by them.
 _TO_PEOPLE = r"<(?P<text>(?=[^>]*(?:[A-Z]{2}|[ _-]|(?i:your|path|name|dir)))[A-Za-z][\w .,:/-]{0,60}?)(?<! )>"
 _LAUNCH = re.compile(
-    rf"\s*(?:\w+=\S*\s+)*(?:(?:time|exec)\s+)?{any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS)}\s"
+    rf"\s*(?:\w+=\S*\s+)*(?:(?:time|exec)\s+)?{any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, _PREPARES)}\s"
 )
 _BY_PEOPLE = ("whoever copies the script fills it in, and a shell takes it for redirections", "fill it in")
 # sbatch takes what stands there for the name of a script, and reads no option behind it.
@@ -55,6 +58,14 @@ _FORMS = (
     _Form("<", re.compile(rf"(?P<before>(?<=\s)\"[^\"\s<]*){_TO_PEOPLE}"), *_BY_PEOPLE, of_launch=True),
     # A folder of a path.
     _Form("<", re.compile(rf"(?P<before>(?<=[\w}}.~=])/){_WORDS}"), *_BY_PEOPLE),
+    # What a path begins with, in a line that is none of XML.
+    _Form(
+        "<",
+        re.compile(
+            r"(?P<before>(?<=\s))<(?P<text>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)>(?=[\w./])(?![^<]{0,200}</)"
+        ),
+        *_BY_PEOPLE,
+    ),
     # One behind the other, or the last of its line: no redirection has < or nothing behind it.
     _Form("<", re.compile(rf"(?P<before>(?<=\s)){_WORDS}(?=\s+<[A-Za-z])"), *_BY_PEOPLE, of_launch=True),
     _Form("<", re.compile(rf"(?P<before>(?<=\s)){_WORDS}(?=\s*(?:#.*)?$)"), *_BY_PEOPLE, of_launch=True),

@@ -169,3 +169,23 @@ def test_what_is_empty_and_not_needed_stays_so() -> None:
     )
     found = convert(classified({"run.sub": text}), Options({}))
     assert not [each for each in found.findings if each.kind == "repaired"]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("mkdir -p <RESULT_DIR>plots", "RESULT_DIR"),
+        ("cp t.log <RESULT_DIR>/", "RESULT_DIR"),
+        ("conda activate <the env>", "the_env"),
+        ("module load <MPI>  # yours", "MPI"),
+        ("cat <<E\n  <LAST_STEP>5</LAST_STEP>\nE", ""),
+        ("cat <<E\n  <grid>\nE", ""),
+        ("sort <ORDER >sorted", ""),
+    ],
+)
+def test_beside_the_run_too_a_shell_takes_no_redirections_of_it(line: str, name: str) -> None:
+    text = f"#SBATCH -N 2 --ntasks-per-node=8 --gres=gpu:8 -t 5\n{line}\nsrun --mpi=none ./t\n"
+    found = convert(classified({"run.sub": f"#!/bin/bash\n{text}"}), Options({}))
+    repaired = [each.became for each in found.findings if each.kind == "repaired"]
+    assert repaired == ([f"${{{name}}}"] if name else [])
+    assert "> plots" not in found.job
