@@ -64,3 +64,24 @@ def test_what_a_text_sources_is_told() -> None:
 def test_what_is_no_launcher_is_not_said_to_be_nothing() -> None:
     found = _converted('for h in a b; do ssh $h "python t.py --host $h"; done')
     assert found.refused == "go.sh:2: what ssh starts on other hosts is no launcher known here"
+
+
+_LIST = "HOSTS=($(scontrol show hostnames $SLURM_JOB_NODELIST))\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_asked"),
+    [
+        (f"{_LIST}for h in ${{HOSTS[@]}}; do ssh $h ./helper & done\npython lead.py", True),
+        (f"{_LIST}for i in 0 1; do ssh ${{HOSTS[$i]}} './helper 1' & done\npython lead.py", True),
+        (f"{_LIST}for h in ${{HOSTS[@]}}; do ssh $h mkdir -p /tmp/w & done\nwait\npython lead.py", False),
+        ("ssh -N -f -R 9000:localhost:9000 login1 &\npython lead.py", False),
+        ("python lead.py\nfor h in a b; do ssh $h ./helper & done", False),
+    ],
+)
+def test_what_ssh_starts_on_other_nodes_goes_on_beside_the_run(lines: str, is_asked: bool) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=8 -t 5\n{lines}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    asked = {each.key for each in found.findings if each.kind == "question" and each.key}
+    assert ({"nodes", "command"} <= asked) is is_asked
+    assert any("do nothing" in each.why or "stand idle" in each.why for each in found.findings) != is_asked

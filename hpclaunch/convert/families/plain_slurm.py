@@ -110,7 +110,7 @@ def _on_first_node(run: sruns.Step, found: Allocation, draft: Draft) -> None:
             "assumed",
             (run.command.place, *found.places.get("nodes", ())),
             run.text,
-            became="nodes: 1",
+            became=at_once.ON_ONE,
             why=f"without srun it runs on the first node alone; the other {found.nodes - 1} do nothing",
             todo="where it goes to the others by itself write `nodes` in the job file"
             if not launcher

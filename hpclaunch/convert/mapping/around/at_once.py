@@ -5,10 +5,13 @@ from itertools import dropwhile, takewhile
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
+from hpclaunch.convert.mapping.words.hosts import loops_over
+from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.values.conversion import Place
 
 _WIDE = 60
+ON_ONE = "nodes: 1"
 _ON_SOME_NODES = ("nodelist", "exclude", "relative")
 _TODO = "start all of it in one command that each node runs, or submit the servers as a job of their own"
 
@@ -19,7 +22,7 @@ def ask(reading: ShellReading, run: Step, steps: Sequence[Step], nodes: int | No
     beside = list(_goes_on_with(reading, run.command, draft))
     if run.command.loops and not beside:
         return  # rounds that run side by side
-    others = [*beside, *_servers(reading, run, steps)]
+    others = [*beside, *_servers(reading, run, steps), *_over_ssh(reading, run)]
     if not others:
         return
     draft.drop("after", [each.place for each in beside])
@@ -27,6 +30,10 @@ def ask(reading: ShellReading, run: Step, steps: Sequence[Step], nodes: int | No
     question = f"what each rank executes: {run.command.brief(_WIDE)} runs at the same time as {listed}"
     places = tuple(dict.fromkeys((run.command.place, *(each.place for each in others))))
     draft.unsay(("command",), ("nodes",))
+    # What was said of the nodes for a run that has none beside it.
+    draft.findings[:] = [
+        each for each in draft.findings if each.became != ON_ONE and each not in draft.of_script
+    ]
     draft.ask(("command",), question, places, "several programs at once", todo=_TODO)
     wanted = "how many nodes: those of which of these programs"
     wanted += f", which have {nodes} together" if nodes else ""
@@ -48,13 +55,27 @@ def _goes_on_with(reading: ShellReading, run: Command, draft: Draft) -> Iterator
 
 def _servers(reading: ShellReading, run: Step, steps: Sequence[Step]) -> Iterator[Command]:
     """Steps on nodes that they name, which go on while the run does."""
-    at = {id(each): number for number, each in enumerate(reading.commands)}
-    waits = [number for number, each in enumerate(reading.commands) if each.program == "wait"]
-    own = at.get(id(run.command))
+    going = {id(each) for each in _going_on(reading, run.command)}
     for step in steps:
-        number = at.get(id(step.command))
-        if number is None or own is None or not number < own or not step.command.background:
-            continue
         some = any(step.option(name) is not None for name in _ON_SOME_NODES)
-        if some and not step.command.loops and not any(number < wait < own for wait in waits):
+        if some and not step.command.loops and id(step.command) in going:
             yield step.command
+
+
+def _over_ssh(reading: ShellReading, run: Step) -> Iterator[Command]:
+    """What ssh started on the hosts of a loop, and goes on there while the run does."""
+    for each in _going_on(reading, run.command):
+        its = layers(each.words)
+        if its and its[0].program == "ssh" and len(its) > 1 and loops_over(each):
+            yield each
+
+
+def _going_on(reading: ShellReading, run: Command) -> list[Command]:
+    """What the script started in the background before the run, and did not wait for."""
+    found: list[Command] = []
+    for each in takewhile(lambda one: one is not run, reading.commands):
+        if each.program == "wait":
+            found = []
+        elif each.background:
+            found.append(each)
+    return found if any(each is run for each in reading.commands) else []
