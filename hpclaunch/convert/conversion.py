@@ -79,6 +79,7 @@ _UNUSED: Mapping[Role, tuple[str, str]] = {
     "points": ("the points of a sweep", "give them beside the script that hpclaunch rendered"),
     "unclear": ("a file of an unknown kind", "it is no shell script, configuration or manifest"),
 }
+_STEPS = ("setup.", "before_each.", "after.")
 _NOT_STARTED = (
     "no line of the other files starts it, and what it says of ranks, variables and binding is in no job "
     "file: where it is what the job is for convert it alone, or write it as `command`"
@@ -318,8 +319,18 @@ def _of_operator(name: str, inputs: Sequence[Input]) -> Finding:
 
 def _is_named(file: Input, inputs: Sequence[Input]) -> bool:
     """Whether another file names it."""
-    named = re.compile(rf"(?<![\w.-]){re.escape(basename(file.name))}(?![\w.-])")
+    named = _name_of(file)
     return any(named.search(each.text) for each in inputs if each is not file)
+
+
+def _is_of_step(file: Input, findings: Sequence[Finding]) -> bool:
+    """Whether what became a step of the job names it."""
+    named = _name_of(file)
+    return any(each.became.startswith(_STEPS) and named.search(each.what) for each in findings)
+
+
+def _name_of(file: Input) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w.-]){re.escape(basename(file.name))}(?![\w.-])")
 
 
 def _unused(inputs: Sequence[Input], options: Options, findings: Sequence[Finding]) -> list[Finding]:
@@ -329,7 +340,9 @@ def _unused(inputs: Sequence[Input], options: Options, findings: Sequence[Findin
     for each in inputs:
         if each.name not in named and each.role in _UNUSED:
             what, todo = _UNUSED[each.role]
-            if each.role == "rank script" and not _is_named(each, inputs):
+            if each.role == "rank script" and _is_of_step(each, findings):
+                what, todo = "a script of a step of the job", "it stays as it is: the step starts it"
+            elif each.role == "rank script" and not _is_named(each, inputs):
                 todo = _NOT_STARTED
             found.append(Finding("unread", (Place(each.name),), what, todo=todo))
     for name in options.environment:

@@ -83,3 +83,13 @@ def test_a_file_that_no_other_starts_is_said_to_be_in_no_job() -> None:
     found = convert(classified({"docker.sh": docker, "train.sh": train}), Options({}))
     (its,) = [each for each in found.findings if each.kind == "unread" and each.places[0].file == "train.sh"]
     assert "no line of the other files starts it" in its.todo
+
+
+def test_a_script_that_a_step_starts_is_said_to_be_of_that_step() -> None:
+    go = "#!/bin/bash\n#SBATCH -N 1 -n 2 --gres=gpu:2 -t 5\n./unpack.sh\nsrun --mpi=none ./t\n"
+    unpack = "#!/bin/bash\nfind /in -name '*.tar' | parallel tar xf {}\n"
+    found = convert(classified({"go.sub": go, "unpack.sh": unpack}), Options({}))
+    assert "unpack.sh" in str(loaded(found.job)["setup"])
+    (its,) = [each for each in found.findings if each.places[0].file == "unpack.sh"]
+    assert (its.kind, its.what) == ("unread", "a script of a step of the job")
+    assert "the step starts it" in its.todo
