@@ -216,3 +216,12 @@ def test_only_the_jobs_own_run_counts_where_others_come_after_it() -> None:
     assert [each.places[0].line for each in found if _ENDS in each.why] == [4]
     found = convert(classified({"run.sub": head + clean + run}), Options({})).findings
     assert not [each for each in found if _ENDS in each.why]
+
+
+@pytest.mark.parametrize("last", ["sleep infinity", "sleep inf", "tail -f /dev/null"])
+def test_a_script_that_stays_gives_no_status(last: str) -> None:
+    runs = "srun --mpi=none ./clean\nsrun --mpi=none ./serve &"
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:1 -t 5\n{runs}\n{last}\n"
+    assert not any(_ENDS in each.why for each in convert(classified({"a.sub": text}), Options({})).findings)
+    other = text.replace(last, "sleep 60")
+    assert any(_ENDS in each.why for each in convert(classified({"a.sub": other}), Options({})).findings)

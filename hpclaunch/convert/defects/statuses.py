@@ -28,6 +28,8 @@ _ENDS_BETWEEN = re.compile(
 )
 _SUM = re.compile(rb"\(\([^\n;]*?\)\)")
 _OF_SUM = bytes.maketrans(b"|&", b"++")
+# What keeps a job with its servers until its time is over.
+_STAYS = re.compile(r"(?:sleep\s+inf(?:inity)?|tail\s+-[fF]\s+/dev/null)\b")
 _NEAR = 2000
 
 
@@ -242,6 +244,8 @@ def _of_end(reading: ShellReading, parsed: Parsed, texts: list[Parsed], job: Dra
         last = next((each.last for each in ways if each.lost), None)
         if last is not None and _is_pipe_of_run(last, evaluated):
             continue  # it is told of the pipe what hides the run's status
+        if last is not None and _STAYS.match(parsed.text(last)):
+            continue
         if last is not None and not script.is_ended_elsewhere and all(each.status == 0 for each in ways):
             yield _defect(
                 parsed,
