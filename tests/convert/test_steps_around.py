@@ -260,6 +260,14 @@ def test_a_step_in_a_folder_that_is_not_told_is_left():
     assert left(found, 1).count("it runs in a folder that no step is told of ($(newest))") == 2
 
 
+def test_a_step_in_one_folder_of_the_scripts_or_another_is_left_and_takes_none_of_the_submitters():
+    lines = 'TOP=$(newest)\nif [ -d "$SLURM_SUBMIT_DIR/case" ]; then TOP=$SLURM_SUBMIT_DIR; fi\ncd "$TOP"'
+    job, found = of(f"{lines}\n./prepare.sh", f"{SRUN} ./train")
+    assert not runs(job, "setup")
+    assert "TOP" not in job.get("inherit", ())
+    assert "it runs in a folder that no step is told of (${TOP})" in left(found, 4)
+
+
 def test_a_step_behind_a_cd_that_may_not_have_run_is_left():
     job, found = of("cd /data/$USER/run\ncheck && cd case\nsrun --mpi=none ./prepare", f"{SRUN} ./train")
     assert not [text for text in runs(job, "setup") if "prepare" in text]

@@ -56,8 +56,8 @@ def goes(command: Command, words: Sequence[Value], begin: str) -> Way:
 
 def _by_variables(folder: Value) -> Way | None:
     """To a path with variables of the submitter's shell in it, /data/$USER; None for one that may not lead
-    there."""
-    if _may_be_another(folder) or is_here(folder[0]):
+    there. A variable that the script gives one value or another is none of that shell."""
+    if is_here(folder[0]) or any(isinstance(part, Unknown) and part.kind == "either" for part in folder):
         return None
     written = line([("cd",), folder])
     if written.doubt or not isinstance(written.value, str):
