@@ -136,3 +136,10 @@ def test_charmrun_takes_no_number_from_slurm(option: str, ranks: str) -> None:
     head = "#SBATCH -N 1 --ntasks-per-node=8 --gpus-per-node=8 -t 60"
     job = loaded(converted(f"{head}\ncharmrun ++mpiexec {option}./namd2 s.namd").job)
     assert (job["ranks_per_node"], job["command"]) == (ranks, ["./namd2", "s.namd"])
+
+
+@pytest.mark.parametrize(("ranks", "kind"), [(2, "replaced"), (4, "left")])
+def test_an_order_over_nodes_is_lost_where_they_have_more_than_one_rank(ranks: int, kind: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=4 -t 5\nmpirun -np {ranks} --map-by node ./t\n"
+    found = convert(classified({"run.sub": text}), Options({})).findings
+    assert [each.kind for each in found if each.what == "--map-by node"] == [kind]

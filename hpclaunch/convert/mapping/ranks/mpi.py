@@ -334,6 +334,8 @@ def _map(option: Option, places: Sequence[Place], draft: Draft) -> None:
     policy = (known(option.value or ()) or "?").lower().split(":")[0]
     if policy in (*_BLOCKS, "ppr"):
         draft.say("replaced", places, option.written, why="ranks go over nodes in blocks, as mpirun had it")
+    elif policy == "node" and draft.number("ranks_per_node") == 1:
+        draft.say("replaced", places, option.written, why="a node has one rank, in any order of them")
     else:
         draft.say(
             "left",
