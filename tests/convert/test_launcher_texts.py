@@ -112,10 +112,10 @@ def test_arguments_that_nobody_gave_are_none_where_the_script_does_without(run: 
 def test_what_the_command_was_to_set_is_not_carried_where_the_command_is_asked_for() -> None:
     text = "#!/bin/bash\n#SBATCH -N 1\nexport A=$HOME/a\nsrun ./t{}\n"
     kinds = {}
-    for ending in ("", " *.dat"):
+    for ending in ("", " *.[cd]at"):
         found = convert(classified({"run.sub": text.format(ending)}), Options({}))
         kinds[ending] = [each.kind for each in found.findings if each.what == "A"]
-    assert kinds == {"": ["carried"], " *.dat": ["left"]}
+    assert kinds == {"": ["carried"], " *.[cd]at": ["left"]}
 
 
 @pytest.mark.parametrize(

@@ -171,3 +171,46 @@ def test_what_is_not_known_may_have_the_word_itself() -> None:
     lines = "for r in 0.1 0.2; do srun --mpi=none ./t run_${r/./_}; done"
     text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:1\n{lines}\n"
     assert loaded(convert(classified({"run.sub": text}), Options({})).job)["command"] == ASK
+
+
+@pytest.mark.parametrize(
+    ("words", "is_told"),
+    [
+        ("--to out in/part*.dat", True),
+        ("../cases/?/a.xyz 3", True),
+        ("none-*.zip", True),  # which a shell leaves as it is where no file fits
+        ("--all=* x", True),
+        ("[ab]*.dat", False),
+        ("in/**", False),
+    ],
+)
+def test_on_the_host_a_rank_finds_the_files_that_a_pattern_of_the_script_found(words, is_told, tmp_path):
+    run = f"srun --mpi=none {shlex.quote(sys.executable)} -c {shlex.quote(_SHOW)} {words}"
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:1 -t 5\n{run}\n"
+    command = loaded(convert(classified({"run.sub": text}), Options({})).job)["command"]
+    assert (command != ASK) is is_told
+    if is_told:
+        for name in ("part1.dat", "part 2.dat"):
+            (tmp_path / "here" / "in").mkdir(parents=True, exist_ok=True)
+            (tmp_path / "here" / "in" / name).touch()
+        (tmp_path / "cases" / "x").mkdir(parents=True)
+        (tmp_path / "cases" / "x" / "a.xyz").touch()
+        shown = [
+            subprocess.run([shell, "-c", each], cwd=tmp_path / "here", capture_output=True, check=True).stdout
+            for shell, each in (("bash", run.removeprefix("srun --mpi=none ")), ("sh", command))
+        ]
+        assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize(
+    ("before", "run"),
+    [
+        ("shopt -s nullglob\n", "srun --mpi=none ./t"),
+        ("", "srun --mpi=none --container-image=a/b:1 ./t"),
+        ("", "srun --mpi=none --chdir=/w ./t"),
+        ("", "mpirun -wdir /w ./t"),
+    ],
+)
+def test_a_pattern_that_a_rank_may_take_otherwise_is_asked_for(before, run):
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:1 -t 5\n{before}{run} in/*.dat\n"
+    assert loaded(convert(classified({"run.sub": text}), Options({})).job)["command"] == ASK

@@ -25,6 +25,8 @@ _NOT_HERE = re.compile(r"\)[\"']?/|dirname.*dirname|\.\.")
 # What POSIX sh computes as bash does.
 _SUM = re.compile(r"\$\(\(([\w\s+*/%()${}-]*)\)\)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+# A pattern of files that each shell takes for the same.
+_PATTERN = re.compile(r"(?!.*\*\*)[\w./+:,@%=*?-]+", re.ASCII)
 _BARE = re.compile(r"\$[A-Za-z_]\w*")
 _GOES_ON = re.compile(r"\w", re.ASCII)
 # Of programs that tell where the environments of a user are, and names no variables.
@@ -146,18 +148,20 @@ def line(
     piped: str = "",
     *,
     in_turn: bool = False,
+    patterns: bool = False,
 ) -> Line:
     """The command. `stand_ins` are variables that the rank has for others of the script (SEED for RANDOM; ""
     for those that it cannot have), `exports` those whose values are known only beside the rank, and `ending`
     is what follows the words. `before` are commands that a login shell of bash runs first, since what they
     are (module, conda) is known to that alone, as is what programs write there into their words. `piped` is
     what gives the command its input, with a |. `in_turn`: each export and the words name what those before it
-    have set, and not what a rank had before all of them."""
+    have set, and not what a rank had before all of them. `patterns`: a rank's shell finds the files that the
+    script's did."""
     words = [by_name(words[0]), *words[1:]] if words else words
     texts = [known(word) for word in words]
     if not (exports or ending or before or piped) and all(text is not None for text in texts):
         return Line(tuple(text for text in texts if text is not None))
-    writer = _Writer(stand_ins)
+    writer = _Writer(stand_ins, patterns=patterns)
     first = _in_turn([" ".join(writer.word(word, there=True) for word in each) for each in before])
     given = [f"{name}={writer.word(value)}" for name, value in exports]
     if not in_turn and need_old(exports):
@@ -202,7 +206,8 @@ def _of_programs(part: Part) -> str:
 
 
 class _Writer:
-    def __init__(self, stand_ins: Mapping[str, str]):
+    def __init__(self, stand_ins: Mapping[str, str], *, patterns: bool = False):
+        self._patterns = patterns
         self.names: list[str] = []
         self.used: set[str] = set()
         self.doubt = ""
@@ -250,6 +255,8 @@ class _Writer:
                 return f"${part.name}" if part.splits else f'"${part.name}"'
             if part.kind == "number" and _OF_RANK.fullmatch(part.name):
                 return f'"{part.name}"'
+            if self._patterns and part.kind == "files" and _PATTERN.fullmatch(part.name):
+                return part.name
             sum_of = _SUM.fullmatch(part.name) if part.kind == "number" else None
             if sum_of and all(map(self._is_of_rank, _NAME.findall(sum_of[1]))):
                 named = _NAME.sub(lambda name: self._stand_ins.get(name[0]) or name[0], part.name)

@@ -23,7 +23,7 @@ from hpclaunch.convert.mapping.words.lines import names_from
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt, with_numbers
 from hpclaunch.convert.mapping.words.texts import Line, by_name, line, submitters
 from hpclaunch.convert.programs import torch
-from hpclaunch.convert.programs.layers import Layer, length
+from hpclaunch.convert.programs.layers import Layer, layers, length
 from hpclaunch.convert.programs.names import BY_MPI, STEPS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.secrets.names import is_secret
@@ -39,6 +39,8 @@ _SHELL = (
 _ACTIVATE = "where they need such an environment activate it in the command, or write its PATH in env"
 _EACH_RANK = "what the shell did once on a node, before the launcher, each rank does for itself"
 _UNTOLD: Value = (Unknown("variable", ""),)
+_GOES = frozenset(("chdir", "wdir"))
+_RULES = re.compile(r"shopt\s|set\s+(?:-\w*f|-o\s+noglob)")
 _FUNCTION = re.compile(r"([\w.:-]+)\(\)$")
 _OF_A_TEXT = re.compile(r"-[a-z]*c")  # sh -c TEXT
 
@@ -62,12 +64,13 @@ def put(
     lines, reads = (run.command.place,), around.reads
     stand_ins = {**_addresses(run), **around.stand_ins}
     before, later = in_order(reading, run.command, around.before, around.later)
+    patterns = not image and _finds_the_same(reading, run)
 
     def written_with(words: Sequence[Value], own: Sequence[parameters.Parameter] = ()) -> Line:
         names = {
             name: stands for name, stands in stand_ins.items() if name not in {each.name for each in own}
         }
-        return line(words, names, later, reads.after, before, reads.before)
+        return line(words, names, later, reads.after, before, reads.before, patterns=patterns)
 
     asked: Sequence[parameters.Parameter] = ()
     written = written_with(words)
@@ -109,6 +112,13 @@ def put(
         draft.say("replaced", (taken_away.place,), taken_away.written, why=why)
     if not (image or before) and export_of(reading, run).everything:
         draft.say("replaced", lines, "the submitter's shell", why=_SHELL, todo=_ACTIVATE)
+
+
+def _finds_the_same(reading: ShellReading, run: Step) -> bool:
+    """Whether a rank finds by a pattern the files that the script did: in its folder, and by no rules that a
+    shell has of its own. In a container other files may be there."""
+    elsewhere = any(each.name in _GOES for layer in layers(run.command.words) for each in layer.options)
+    return not elsewhere and not any(_RULES.match(each.written) for each in reading.statements)
 
 
 def _read_before(reading: ShellReading, run: Step, words: Sequence[Value]) -> str:
