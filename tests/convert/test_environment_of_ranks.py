@@ -78,7 +78,14 @@ def _of_run(text: str) -> tuple[dict[str, Any], Conversion]:
 
 @pytest.mark.parametrize(
     ("run", "keeps"),
-    [("torchrun --nproc_per_node=8 --nnodes=2 t.py", False), ("--ntasks=16 python t.py", True)],
+    [
+        ("torchrun --nproc_per_node=8 --nnodes=2 t.py", False),
+        ("bash -c 'torchrun --nproc_per_node=8 --nnodes=2 t.py'", False),
+        ("--container-image=a/b:1 sh -c '. env.sh; torchrun --nproc_per_node=8 --nnodes=2 t.py'", False),
+        ("accelerate launch --num_machines=2 --num_processes=16 t.py", False),
+        ("deepspeed --num_gpus=8 t.py", False),
+        ("--ntasks=16 python t.py", True),
+    ],
 )
 def test_what_a_launcher_gives_each_process_is_not_what_the_script_exports(run: str, keeps: bool) -> None:
     head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=1 --gpus-per-node=8 -t 60\n"

@@ -51,11 +51,12 @@ _LEFT: dict[Owner, tuple[str, str]] = {
     "enroot": ("Pyxis does not hand it on to Enroot", "ask the site to set it in enroot.conf"),
 }
 _OF_PMI = ("PMI_", "PMIX_")
-# torch/distributed/elastic/agent/server/local_elastic_agent.py sets these in each process.
+# torch/distributed/elastic/agent/server/local_elastic_agent.py sets these in each process, deepspeed's
+# launcher/launch.py those of whole jobs; accelerate starts its processes by torch (commands/launch.py).
 _OF_LAUNCHER = frozenset(("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"))
 _GIVE_THEIRS = frozenset(
     (
-        *("torchrun", "torch.distributed.launch", "colossalai", "baguarun"),
+        *("torchrun", "torch.distributed.launch", "deepspeed", "accelerate", "colossalai", "baguarun"),
         *("bagua.distributed.launch", "bagua.distributed.run", "oneflow.distributed.launch"),
     )
 )
@@ -80,8 +81,8 @@ class Ranks(Struct, frozen=True):
     `options` are variables that gave the run an option, which is told, and `slurm` Slurm's own, which are no
     part of what was exported. `read_inside` are those that a given script of the ranks reads, `trial` and
     `swept` those that `trials` and `sweep` set, `stand_ins` names of the job's for what the script computes.
-    `gpus` is how many a node has; `container`: the ranks are in one, and
-    the script is not."""
+    `starters` are the programs that start the ranks, of the line and of a text for a shell in it. `gpus` is
+    how many a node has; `container`: the ranks are in one, and the script is not."""
 
     export: Export
     options: Collection[str] = ()
@@ -90,6 +91,7 @@ class Ranks(Struct, frozen=True):
     trial: str = ""
     swept: Collection[str] = ()
     stand_ins: Mapping[str, str] = {}
+    starters: Collection[str] = ()
     gpus: int | None = None
     container: bool = False
 
@@ -102,7 +104,8 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
     handed = reached(reading, command, ranks.export, draft)
     of_line = of_the_line.names(reading, command, [(each.name, each.value) for each in handed])
     perhaps = perhaps_exported.names(reading, command)
-    by_launcher = any(layer.program in _GIVE_THEIRS for layer in layers(command.words))
+    starters = (*ranks.starters, *(layer.program for layer in layers(command.words)))
+    by_launcher = not _GIVE_THEIRS.isdisjoint(starters)
     for each in handed:
         name, value, places = each.name, each.value, each.places
         if name in ranks.options or (name in to_fill and each.places[0].file.startswith("--env ")):

@@ -110,6 +110,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
         trial=repeated.seed,
         swept=[each.variable for each in swept],
         stand_ins=repeated.stand_ins,
+        starters=[layer.program for layer in run.inner],
         gpus=draft.number("gpus_per_node"),
         container=image and not in_it,
     )
