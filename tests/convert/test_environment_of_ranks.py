@@ -91,3 +91,12 @@ def test_what_a_launcher_gives_each_process_is_not_what_the_script_exports(run: 
     head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=1 --gpus-per-node=8 -t 60\n"
     job, _ = _of_run(f"{head}export WORLD_SIZE=$SLURM_NNODES\nsrun --mpi=none {run}\n")
     assert ("WORLD_SIZE" in job.get("env", {})) == keeps
+
+
+def test_what_a_configuration_says_and_no_key_of_the_job_a_program_of_the_ranks_may_read() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+    job, _ = _of_run(f"{head}CONT=bench:nlp NEXP=3 DGXNNODES=2 srun --mpi=none run.job\n")
+    assert job["env"] == {"CONT": "bench:nlp", "NEXP": "3"}
+    loop = "export NEXP=3 CONT=a/b:1\nfor i in $(seq $NEXP); do\n"
+    job, _ = _of_run(f"{head}{loop}srun --mpi=none --container-image=$CONT python t.py\ndone\n")
+    assert (job.get("env"), job["image"], job["trials"]["count"]) == (None, "a/b:1", "3")

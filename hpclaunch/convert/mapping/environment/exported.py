@@ -15,7 +15,7 @@ from hpclaunch.convert.mapping.environment import of_the_line, perhaps_exported
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.environment.reached import Handed, inherit, reached
 from hpclaunch.convert.mapping.ranks import ports, rendezvous
-from hpclaunch.convert.mapping.slurm.batch.asked import READ_BY_SBATCH
+from hpclaunch.convert.mapping.slurm.batch.asked import NODES, READ_BY_SBATCH, TIME
 from hpclaunch.convert.mapping.slurm.batch.export import Export
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
@@ -38,6 +38,14 @@ _REPLACED: dict[Owner, str] = {
     "find it in env alone",
     "daemons": "srun starts the ranks itself",
     "runtime": "it is for the program that makes the container: the job's own keys say it",
+}
+# The keys of the job that say what a configuration's variables do; where it has none of them, only a program
+# that reads the variable knows of it.
+_SAID_BY = {
+    **dict.fromkeys(NODES, ("nodes",)),
+    **dict.fromkeys(TIME, ("time",)),
+    "CONT": ("image",),
+    "NEXP": ("trials", "count"),
 }
 _LEFT: dict[Owner, tuple[str, str]] = {
     "sbatch": (
@@ -191,6 +199,8 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
     if _ADDS_TO_PATH.search(name):
         draft.say("left", each.places, f"{name}={_short(each)}", why=_ADDED[0], todo=_ADDED[1])
         return True
+    if _is_for_a_program(each, draft, ranks):
+        return False
     why = _REPLACED.get(whose, "")
     if name == "PATH" and ranks.container:
         why = _PATH_OF_IMAGE
@@ -217,6 +227,14 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
     if why:
         draft.say("replaced", each.places, f"{name}={_short(each)}", why=why)
     return bool(why)
+
+
+def _is_for_a_program(each: Handed, draft: Draft, ranks: Ranks) -> bool:
+    """Whether a line gives a variable of a configuration a value that no key of the job has."""
+    key = _SAID_BY.get(each.name)
+    if key is None or key in draft.facts or each.places[0].file.startswith("--env "):
+        return False
+    return not (ranks.container and each.name == "CONT")
 
 
 def _is_unused(reading: ShellReading, each: Handed) -> bool:
