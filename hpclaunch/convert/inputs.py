@@ -171,12 +171,10 @@ _A_SCRIPT = r"(?<=[\w./])\.(?:sh|bash|sub|sbatch|slurm|job)(?![\w.-])"
 _SUBMITS = re.compile(rf"^[^#\n]*\b{any_of(SUBMITTERS)}\b", re.MULTILINE)
 _BY_MPI = re.compile(rf"^[^#\n]*\b{any_of(BY_MPI)}\s", re.MULTILINE)
 _MOST_BEFORE = 2000  # characters of options
-_LAUNCHES = re.compile(
-    r"^#(?:SBATCH|PBS|BSUB|\$)\s|^[^#\n]*\b"
-    + any_of(STEPS, SUBMITTERS, OTHER_SUBMITTERS, CONTAINERS)
-    + r"\s",
-    re.MULTILINE,
+_STARTS_STEPS = re.compile(
+    rf"^[^#\n]*\b{any_of(STEPS, SUBMITTERS, OTHER_SUBMITTERS, CONTAINERS)}\s", re.MULTILINE
 )
+_LAUNCHES = re.compile(rf"^#(?:SBATCH|PBS|BSUB|\$)\s|{_STARTS_STEPS.pattern}", re.MULTILINE)
 _RANK_WORK = re.compile(
     r"^(?![ \t]*(?:export[ \t]+)?\w+=(?!\())[^#\n]*"  # no text that a variable is given
     r"(?:\bpython3?\b|\btorchrun\b|\bbind\.sh\b|\bnumactl\b|\bmpirun\b|\bmpiexec\b|\bexec\s+\"?\$@)",
@@ -277,11 +275,13 @@ def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
     """Whether a launcher among the others starts it, or it does what only ranks do and launches nothing."""
     if len(texts) < 2:
         return False
-    if _LAUNCHES.search(text) or basename(name).lower().startswith("config"):
+    if _STARTS_STEPS.search(text) or basename(name).lower().startswith("config"):
         return False  # launchers name configurations in mounts too
     base = re.escape(basename(name))
     started = re.compile(rf"^[^#\n]*(?<![\w.-]){base}(?![\w.-])", re.MULTILINE)
     others = [other for each, other in texts.items() if each != name]
+    if _LAUNCHES.search(text) and not any(_is_of_srun(base, other) for other in others):
+        return False
     if any(_sourced(base).search(other) or _submits(base, other) for other in others):
         return False
     if any(started.search(other) and _LAUNCHES.search(other) for other in others):
@@ -289,6 +289,15 @@ def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
     if not _BY_MPI.search(text) and any(_is_of_mpirun(base, other) for other in others):
         return True
     return bool(_RANK_WORK.search(text)) and any(_LAUNCHES.search(other) for other in others)
+
+
+def _is_of_srun(base: str, text: str) -> bool:
+    """Whether the file stands behind srun in a line: its lines of #SBATCH are comments then, which sbatch
+    alone reads (sbatch(1))."""
+    if "srun" not in text:
+        return False
+    behind = rf"^[^#\n]*\b{any_of(STEPS)}\s[^\n;|&]*(?<![\w.-]){base}(?![\w.-])"
+    return re.search(behind, text.replace("\\\n", " "), re.MULTILINE) is not None
 
 
 def _is_of_mpirun(base: str, text: str) -> bool:

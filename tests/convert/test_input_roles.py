@@ -62,6 +62,14 @@ def test_a_submitted_script_without_lines_for_slurm_is_read() -> None:
     assert (job["nodes"], job["ranks_per_node"], job["mpi"], job["command"]) == ("2", "2", "pmix", ["./t"])
 
 
+def test_lines_for_sbatch_in_a_script_that_srun_starts_are_comments_of_the_ranks_script() -> None:
+    go = "#!/bin/bash\nsrun -N 2 \\\n  --ntasks-per-node=4 --mpi=none ./job.sh big\n"
+    its = {"go.sh": go, "job.sh": "#!/bin/bash\n#SBATCH -t 10 -N 1\npython train.py\n"}
+    job = loaded(convert(classified(its), Options({})).job)
+    assert (job["nodes"], job["command"], job.get("time")) == ("2", ["./job.sh", "big"], None)
+    assert "after" not in job
+
+
 @pytest.mark.parametrize(
     ("go", "role"),
     [

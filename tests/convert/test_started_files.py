@@ -139,3 +139,17 @@ def test_what_a_file_that_is_not_given_may_start_is_named() -> None:
     assert [each.kind for each in found.findings if each.what.startswith("CMD=")] == ["unread"]
     given = _converted({"run.sub": f"{_TWO}CMD='srun -n 4'\nsource ./tests.sh\n", "tests.sh": "$CMD ./x\n"})
     assert loaded(given.job)["command"] == ["./x"]
+
+
+def test_what_srun_starts_a_launcher_with_is_the_launchers() -> None:
+    go = "#!/bin/bash\nNEXP=2\nSETS=/sets/two NEXP=5 srun -N 2 -t 30 run.sub small\n"
+    loop = f"for i in $(seq ${{NEXP:-1}}); do\n{_RUN.replace('./train', './train $1 $SETS')}done\n"
+    run = f"#!/bin/bash\n#SBATCH --gpus-per-node=8\nLR=0.5\nSETS=${{SETS:-/sets/one}}\n{loop}"
+    job = loaded(_converted({"go.sh": go, "run.sub": run}).job)
+    assert job["command"] == ["./train", "small", "/sets/two", "--lr", "0.5"]
+    assert (job["nodes"], job["time"], job["trials"]["count"], "setup" in job) == (
+        "2",
+        "00:30:00",
+        "5",
+        False,
+    )

@@ -56,6 +56,11 @@ def _weight(text: str) -> int:
     )
 
 
+def starts_steps(text: str) -> bool:
+    """Whether a text starts steps, jobs or containers: what starts that text does not start its ranks."""
+    return any(_starts(program, text) for program in (*STEPS, *SUBMITTERS, *CONTAINERS))
+
+
 def _starts(program: str, text: str) -> bool:
     """Whether it stands in a line before any comment. Each line is looked at once."""
     at = text.find(program)

@@ -1,14 +1,15 @@
 """Commands of one input that start the script that another one is: sbatch run.sub WORDS, bash run.sub WORDS,
-./run.sub WORDS."""
+./run.sub WORDS; and srun run.sub WORDS, where that starts steps of its own."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hpclaunch.convert.mapping.slurm.batch import export
 from hpclaunch.convert.programs.layers import Layer, layers, may_be_many
-from hpclaunch.convert.programs.names import SHELLS, SUBMITTERS
+from hpclaunch.convert.programs.names import SHELLS, STEPS, SUBMITTERS
 from hpclaunch.convert.programs.plain import IN_FRONT, by_env
 from hpclaunch.convert.reading import Assigned, Started
+from hpclaunch.convert.shell.choose import starts_steps
 from hpclaunch.readback.shell import inside
 from hpclaunch.readback.shell.state import Variable
 from hpclaunch.readback.shell.values import Unknown, Value, base_name, known
@@ -22,6 +23,7 @@ _AROUND = frozenset((*SUBMITTERS, *IN_FRONT))
 def starts(walker: "Walker", script: str) -> tuple[Started, ...]:
     """Those that were walked so far, each with the words behind the script's name."""
     found = []
+    around = _AROUND.union(STEPS) if starts_steps(walker.files.text(script)) else _AROUND
     for command in walker.commands:
         if command.place.file == script:
             continue
@@ -29,7 +31,7 @@ def starts(walker: "Walker", script: str) -> tuple[Started, ...]:
         if command.within and all(each.program not in SUBMITTERS for each in its):
             continue  # of sbatch a line takes the number of the job, which runs all the same
         words = list(its[-1].words)
-        if any(each.program not in _AROUND for each in its[:-1]) or not words:
+        if any(each.program not in around for each in its[:-1]) or not words:
             continue
         if base_name(words[0]) in SHELLS:
             words = behind_options(words[1:])

@@ -133,16 +133,17 @@ def _of_line(reading: ShellReading, directive: Directive) -> list[Asked]:
 
 
 def submitting(reading: ShellReading) -> list[Command]:
-    """The sbatch and salloc commands that start the launcher's own job, the last of which counts: that of the
-    script, and not of another one. What a job's script submits while it runs, itself once more or what comes
-    next, is another job."""
+    """The sbatch and salloc commands that start the launcher's own job, and each srun of another file that
+    starts the launcher; the last of them counts: that of the script, and not of another one. What a job's
+    script submits while it runs, itself once more or what comes next, is another job."""
+    its = {each.place for each in reading.started}
     found = [each for each in reading.of("sbatch", "salloc") if not _is_in_a_job(each)]
+    found += [each for each in reading.of("srun") if each.place in its] if its else []
     if len(found) > 1:
-        its = {each.place for each in reading.started}
         found.sort(key=lambda each: each.place in its)
     if not found or not reading.directives:
         return found
-    own = {*reading.followed, *(each.place for each in reading.started)}
+    own = {*reading.followed, *its}
     return [each for each in found if each.place in own or each.place.file != reading.script]
 
 

@@ -105,11 +105,12 @@ def _has_container(asked: Sequence[Asked]) -> bool:
 
 
 def steps(reading: ShellReading, found: Allocation) -> list[Step]:
-    """All srun commands that start something."""
+    """All srun commands that start something, but for the one that starts the launcher itself."""
     result = []
+    around = {each.place for each in reading.started}
     for command in reading.starting:
         step = step_of(reading, command, found)
-        if step is not None:
+        if step is not None and command.place not in around:
             result.append(step)
     return result
 
