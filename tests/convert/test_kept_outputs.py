@@ -50,3 +50,14 @@ def test_a_text_for_another_shell_uses_its_variables() -> None:
     said = {each.what.partition("C=")[0] + "C": each.kind for each in found.findings if "C=" in each.what}
     assert set(said.values()) == {"carried"}
     assert [each.kind for each in found.findings if "U=1" in each.what] == ["without effect"]
+
+
+@pytest.mark.parametrize("runtime", ["singularity exec --nv", "apptainer exec"])
+def test_a_program_in_a_container_of_singularity_whose_output_is_kept_may_be_the_run(runtime: str) -> None:
+    run = f"KEPT=$({runtime} lab.sif python fold.py --n 3 | tee -a log)\n"
+    lines = f"python3 copy_it.py a b\nexport APPTAINER_BINDPATH=/sets:/in\n{run}VERSION=$({runtime} lab.sif python -V)"
+    found = _converted(lines.replace("-N 2", "-N 1"))
+    mounts = [each.became for each in found.findings if each.key == "mounts.0"]
+    assert (mounts, found.job) == (["mounts.0: /sets:/in"], "")
+    assert any(each.became.startswith("command: python fold.py") for each in found.findings)
+    assert [each.what for each in found.findings if "copy_it.py" in each.why] == ["2 commands may be the run"]

@@ -38,6 +38,7 @@ _NO_RUN = _HELPS | that("builds").union(
 )
 _AROUND = (*IN_FRONT, *ENVIRONMENTS)
 _OF_DEVICES = re.compile(r"nvidia-\S+|rocm-\S+|ibstat\w*|ibv_\w+")
+_FILE = re.compile(r"\.(?:py|sh|bash|jl|R|pl)$")  # of a program, as its name ends
 _OF_HOSTS = ("hostfile", "host", "include", "nnodes", "node_rank")
 
 
@@ -247,9 +248,11 @@ def cut_short(reading: ShellReading, asked: Asked) -> bool:
 
 
 def _may_be_run(command: Command) -> bool:
-    if command.within or command.signals or command.pipeline[0] > 0 or not command.words:
+    if command.signals or command.pipeline[0] > 0 or not command.words:
         return False
     its = layers(command.words)
+    if command.within and not _is_kept_output(command, its):
+        return False
     first = next((layer for layer in its if layer.program not in _AROUND), its[-1])
     if first is not its[0] and first.program in PER_GPU:
         return True
@@ -257,6 +260,17 @@ def _may_be_run(command: Command) -> bool:
     if first.program in (enroot.PROGRAM, *other_runtimes.PROGRAMS):
         return first.program != singularity.SHELL or bool(its[-1].words)
     return bool(_RUNS.match(program)) and program.rpartition("/")[2] not in _HELPS
+
+
+def _is_kept_output(command: Command, its: Sequence[Layer]) -> bool:
+    """Whether it executes a file in a container and the script keeps what it writes: out=$(singularity exec
+    IMAGE python run.py). Without a file it only asks the image for something."""
+    in_container = any(each.program in (enroot.PROGRAM, *other_runtimes.PROGRAMS) for each in its)
+    return (
+        command.within == "output"
+        and in_container
+        and any(_FILE.search(shown(word)) for word in its[-1].words[:2])
+    )
 
 
 def _nodes(inner: tuple[Layer, ...], found: Allocation) -> int | None:
