@@ -55,8 +55,11 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     evaluated = (each for each in reading.statements if each.written.startswith("eval "))
     texts += [each.written for each in evaluated if is_made(each, walk) and not lines.name(each.place)]
     walk.perhaps = _uses_of_unclear(reading, texts)
-    if not_given(reading) and not any(each.key == "command" and each.became for each in findings):
+    of_run = [each for each in findings if each.key == "command"]
+    if not_given(reading) and not any(each.became for each in of_run):
         walk.perhaps = {each.name for each in reading.assigned}  # the run is where nobody reads it
+    elif not of_run:
+        walk.perhaps |= {each.name for each in reading.assigned if each.exported}
     unclear = {
         line_of(each.place): Told("unread", "", each.text, _LOOK)
         for each in reading.unclear

@@ -320,3 +320,11 @@ def test_a_command_beside_one_that_is_told_is_told_too(before: str, program: str
     text = f"#!/bin/bash\n#SBATCH -N 2 -n 16 -t 60\n{before}{program} /opt/envs/wind\nsrun --mpi=none ./t\n"
     found = conversion.convert(classified({"run.sub": text}), Options({}))
     assert [each.kind for each in found.findings if program in each.what] in (["left"], ["carried"])
+
+
+@pytest.mark.parametrize(("run", "kind"), [("ch-run ./box -- python t.py", "unread"), ("./t", "carried")])
+def test_what_is_exported_has_an_effect_on_a_run_that_is_not_read(run: str, kind: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 -t 60 --gpus-per-node=1\nexport FAST=1\nB=2\nsrun {run}\n"
+    found = conversion.convert(classified({"run.sub": text}), Options({}))
+    assert [each.kind for each in found.findings if "FAST" in each.what] == [kind]
+    assert [each.kind for each in found.findings if each.what == "B=2"] == ["without effect"]
