@@ -55,7 +55,8 @@ def test_a_text_for_another_shell_uses_its_variables() -> None:
 @pytest.mark.parametrize("runtime", ["singularity exec --nv", "apptainer exec"])
 def test_a_program_in_a_container_of_singularity_whose_output_is_kept_may_be_the_run(runtime: str) -> None:
     run = f"KEPT=$({runtime} lab.sif python fold.py --n 3 | tee -a log)\n"
-    lines = f"python3 copy_it.py a b\nexport APPTAINER_BINDPATH=/sets:/in\n{run}VERSION=$({runtime} lab.sif python -V)"
+    before = "python3 copy_it.py a b\nexport APPTAINER_BINDPATH=/sets:/in\n"
+    lines = f"{before}{run}VERSION=$({runtime} lab.sif python -V)"
     found = _converted(lines.replace("-N 2", "-N 1"))
     mounts = [each.became for each in found.findings if each.key == "mounts.0"]
     assert (mounts, found.job) == (["mounts.0: /sets:/in"], "")

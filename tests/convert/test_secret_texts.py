@@ -332,7 +332,20 @@ def test_an_error_about_what_the_operator_gives_has_no_value(given_: str, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "text", [': "${HF_TOKEN:?Required variable for the hub}"', "# no need to pass:  -x NAME=$VALUE"]
+    "text",
+    [
+        ': "${HF_TOKEN:?Required variable for the hub}"',
+        "# no need to pass:  -x NAME=$VALUE",
+        "export A=1 # ends where no --lab_key argument was given",
+        'RUN_TOKEN="lab_$(date +%Y%m%d_%H%M)_${SLURM_JOB_ID}"',
+    ],
 )
 def test_what_is_said_of_a_secret_and_an_option_are_none(text: str) -> None:
     assert not values(text)
+
+
+@pytest.mark.parametrize(
+    "text", [f"./t --lab_key {S} # argument", f"# ./t --lab_key {S}", f'A_TOKEN="lab_$(date){S}"']
+)
+def test_what_stands_beside_such_words_is_one_all_the_same(text: str) -> None:
+    assert S in "".join(values(text))

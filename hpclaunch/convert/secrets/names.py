@@ -65,11 +65,13 @@ _OF_DATA = re.compile(
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_.]{0,30}[0-9]?")
 _FILE = re.compile(r"[\w./-]+\.(?:pem|key|crt|cer|pub|asc|gpg|json|ya?ml|txt|py)", re.IGNORECASE)
-# The last two stand for a secret, which whoever copies the text is to fill in: hf_your_token_here, sk-xxxx.
+# Two stand for a secret, which whoever copies the text is to fill in: hf_your_token_here, sk-xxxx. The last is
+# the name of a run, made of the time: run_$(date +%s)_$JOB.
 _NO_SECRET = re.compile(
     r"\\+|[~./$%{<*\[`].*|true|false|yes|no|none|null|on|off|auto|"
     r"|(?:[a-z]{2,6}[_-])?your[_-](?:[a-z]+[_-])*(?:token|key|password|passwd|secret)(?:[_-]here)?"
-    r"|(?:[a-z]{2,6}[_-])?x{3,}",
+    r"|(?:[a-z]{2,6}[_-])?x{3,}"
+    r"|[a-z]{1,12}[_.-]?\$\(date\b[^()]*\)(?:[_.-]?\$(?:\w+|\{\w+\}))*",
     re.IGNORECASE | re.DOTALL,
 )
 # Whether a word after an option such as --token is a secret is decided by the option's name, however short

@@ -34,6 +34,9 @@ _RESULT = re.compile(
     r"\b(?:echo|printf|print|log|info)[ \t(]+(?:-\w+[ \t]+)?[\"']?[ \t]*"
     r"(?:PASS:[ \t]+\S+[ \t]+\w|(?:>{2,}|={2,}|-{2,}|\*{2,}|#{2,})[ \t]*PASS:)"
 )
+# What a comment calls an option: # where no --api-key argument was given.
+_OF_COMMENT = re.compile(r"[^\n\"'$]{0,200}#[^\n\"'$]{0,200}")
+_CALLED = re.compile(r"(?:argument|option|parameter|flag|value|setting)s?(?![\w-])")
 # An argument of a call that a program has under the same name: download(token=token).
 _OWN_NAME = re.compile(r"(?P<name>[a-z_]+)=(?P=name)(?=[ \t]*[,)])")
 _NEAR = 200  # characters of a line, which may be a megabyte long
@@ -147,6 +150,12 @@ def _named(text: str, line: str, start: int) -> Iterator[tuple[str, str, tuple[i
             if name == "PASS" and _is_result(line, found.start()):
                 continue
             if _OWN_NAME.match(line, found.start("name")):
+                continue
+            if (
+                is_option
+                and _CALLED.match(line, found.end())
+                and _OF_COMMENT.fullmatch(line, 0, found.start())
+            ):
                 continue
             at = start + found.end()
             if next_line := _NEXT_LINE.match(text, at):
