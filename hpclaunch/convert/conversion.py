@@ -33,7 +33,15 @@ from hpclaunch.convert.mapping.slurm.scripts.submitted import say_others, unwrap
 from hpclaunch.convert.mapping.slurm.starts import ended
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
-from hpclaunch.convert.programs.names import interpreter
+from hpclaunch.convert.programs.names import (
+    BY_MPI,
+    CONTAINERS,
+    OTHER_SUBMITTERS,
+    STEPS,
+    SUBMITTERS,
+    any_of,
+    interpreter,
+)
 from hpclaunch.convert.reading import MOST, Command, ShellReading
 from hpclaunch.convert.secrets.values import Secrets, ask_instead, of_commands, without_values
 from hpclaunch.convert.writing import write
@@ -80,6 +88,11 @@ _UNUSED: Mapping[Role, tuple[str, str]] = {
     "unclear": ("a file of an unknown kind", "it is no shell script, configuration or manifest"),
 }
 _STEPS = ("setup.", "before_each.", "after.")
+# Of a program that writes scripts for a scheduler, or starts ranks.
+_LAUNCHES_IN_PROGRAM = re.compile(
+    r"#(?:SBATCH|PBS|BSUB)[ \t]|\b(?:system|run|Popen|call|check_call|check_output)\([^\n]{0,200}?"
+    rf"\b{any_of(STEPS, SUBMITTERS, OTHER_SUBMITTERS, BY_MPI, CONTAINERS)}\b"
+)
 _NOT_STARTED = (
     "no line of the other files starts it, and what it says of ranks, variables and binding is in no job "
     "file: where it is what the job is for convert it alone, or write it as `command`"
@@ -127,13 +140,15 @@ def _convert(inputs: Sequence[Input], options: Options) -> Conversion:
         return _launcher(inputs, options, draft)
     if "manifest" in roles:
         return _manifest(inputs, options, draft)
-    raise InputError(
-        [
-            Problem(f"{each.name} is {_UNUSED[each.role][0]}: it starts nothing")
-            for each in inputs
-            if each.text
-        ]
-    )
+    raise InputError([Problem(f"{each.name} is {_of_no_launch(each)}") for each in inputs if each.text])
+
+
+def _of_no_launch(given: Input) -> str:
+    """What it is, and why it tells of no launch."""
+    what = _UNUSED[given.role][0]
+    if given.role == "program" and _LAUNCHES_IN_PROGRAM.search(given.text):
+        return f"{what}, and what it submits or starts is not read: convert the script that it writes"
+    return f"{what}: it starts nothing"
 
 
 def _own(text: Input, inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:

@@ -211,7 +211,10 @@ def test_line_ends_of_other_systems_and_a_byte_order_mark(folder: Path, ends: st
         ("large", b"#" * (1 << 22), "too large"),
         ("job.yaml", b"version: 1\nname: a\ncommand: [x]\n", "a job file of hpclaunch already"),
         ("hosts", b"n1 slots=8\nn2 slots=8\n", "a list of hosts"),
-        ("a.py", b"#!/usr/bin/env python\nprint()\n", "a program in Python"),
+        ("a.py", b"#!/usr/bin/env python\nprint()\n", "a program in Python: it starts nothing"),
+        ("a.py", b"# sbatch --wrap 'mpirun a.py'\nimport mpi4py\n", "a program in Python: it starts nothing"),
+        ("a.py", b'T = """\n#SBATCH -N 1\n{run}"""\n', "convert the script that it writes"),
+        ("a.py", b"import os\nos.system(f'sbatch {name}')\n", "convert the script that it writes"),
     ],
 )
 def test_files_that_are_no_input(folder: Path, name: str, data: bytes | None, said: str) -> None:
