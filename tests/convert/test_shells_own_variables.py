@@ -41,3 +41,11 @@ def test_what_only_the_scripts_shell_has_is_asked_for(name: str) -> None:
     job = _job(f"srun --mpi=pmix ./x --v ${name}")
     assert ASK in (job["command"], *job.get("env", {}).values())
     assert "inherit" not in job
+
+
+def test_a_misspelt_variable_of_slurm_is_said_to_be_empty() -> None:
+    text = f"{_HEAD}srun --mpi=pmix ./x --v /tmp/c_$SLURM_LOCALID_$SLURM_PROCID $LD_PRELOAD\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    (empty,) = [each.why for each in found.findings if "SLURM_LOCALID_" in each.why]
+    assert "Slurm has no variable of that name" in empty
+    assert any(each.why.startswith("LD_PRELOAD changes how a job is started") for each in found.findings)

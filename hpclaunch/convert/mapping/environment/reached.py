@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.slurm.batch.export import Export
 from hpclaunch.convert.programs.flags import cut
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.programs.plain import by_env
+from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.readback.shell.values import Value, shown
@@ -115,6 +116,10 @@ def inherit(
         if _OF_ANOTHER.match(name):
             why = "the scheduler of the original sets it, and Slurm and Kubernetes do not"
             draft.say("left", places, name, why=why, todo="write in the command what stands for it")
+            continue
+        if name.startswith("SLURM_") and not is_slurms(name):
+            why = f"no line gives {name} a value, and Slurm has no variable of that name: it is empty"
+            draft.say("left", places, what, why=why, todo="where another is meant write that in the command")
             continue
         if acts_on_commands(name) or owner(name) == "shell":
             why = f"{name} changes how a job is started, and is not inherited"
