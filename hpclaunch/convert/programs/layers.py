@@ -90,6 +90,10 @@ PER_GPU = (
 )
 # Of these those that are told of hosts, and start the others on each.
 OVER_HOSTS = ("deepspeed", "colossalai", "baguarun")
+# Options with which a launcher tells of itself and starts nothing: -V and -h of mpirun (mpirun(1)), -h of
+# argparse too, which torchrun and horovodrun read their options with, and --check-build of horovodrun
+# (horovod/runner/launch.py).
+_ASKS = frozenset(("version", "V", "help", "h", "check-build"))
 _DEEPEST = 50  # no command line has so many programs in each other; each costs a look at all words after it
 # What these start has the environment of the script.
 STARTERS = frozenset(_READERS)
@@ -152,6 +156,12 @@ def _layers(words: tuple[Value, ...]) -> tuple[Layer, ...]:
         found.append(layer)
         rest = inner
     return (*found, Layer("", words=tuple(rest)))
+
+
+def starts_ranks(words: Sequence[Value]) -> bool:
+    """Whether a command line is a launcher of ranks, and is not only asked for its version or help."""
+    launchers = [layer for layer in layers(words) if layer.program in (*MPI, *PER_GPU)]
+    return bool(launchers) and not _ASKS.intersection(option.name for option in launchers[-1].options)
 
 
 def length(words: Sequence[Value]) -> int | None:

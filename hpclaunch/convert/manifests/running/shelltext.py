@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hpclaunch.convert.manifests.running.shellwords import text_of, value_of
 from hpclaunch.convert.mapping.around.preparations import prepares
-from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers, starts_ranks
 from hpclaunch.readback.shell import arithmetic, inside, shfmt, tree
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
@@ -188,7 +188,7 @@ def _are_known(unit: Unit) -> bool:
 
 
 def _is_launch(unit: Unit) -> bool:
-    return bool(unit.words) and any(layer.program in LAUNCHERS for layer in layers(bare(unit.words)))
+    return bool(unit.words) and starts_ranks(bare(unit.words))
 
 
 def _launch_of(units: Sequence[Unit]) -> int | None:
@@ -231,7 +231,7 @@ def _nested(statements: Sequence[tree.Stmt]) -> Iterator[tuple[Value, ...]]:
         node = waiting.pop()
         if isinstance(node, tree.CallExpr) and node.args:
             words = tuple(map(value_of, node.args))
-            if any(layer.program in LAUNCHERS for layer in layers(bare(words))):
+            if starts_ranks(bare(words)):
                 yield words
         elif isinstance(node, Struct):
             waiting += [getattr(node, name) for name in node.__struct_fields__]

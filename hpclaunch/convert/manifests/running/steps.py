@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.objects.workload import Workload
 from hpclaunch.convert.manifests.running.prepared import changes_shell
-from hpclaunch.convert.manifests.running.shelltext import ShellText, Unit
+from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText, Unit
 from hpclaunch.convert.mapping.around.working_folder import FOLDERS
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.words.texts import NOTHING
 from hpclaunch.convert.programs.beside import that
-from hpclaunch.convert.programs.layers import MPI, layers
+from hpclaunch.convert.programs.layers import MPI, layers, starts_ranks
 from hpclaunch.readback.shell import inside, shfmt
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import known
@@ -48,6 +48,16 @@ def _are_of_rendezvous(unit: Unit) -> bool:
     """Whether it does nothing but export what hpclaunch sets in each rank."""
     names = {name for name, _ in unit.exports}
     return bool(names) and not unit.words and names.issubset(rendezvous.COMPUTED)
+
+
+def _is_mpirun(unit: Unit) -> bool:
+    return any(layer.program in MPI for layer in layers(unit.words))
+
+
+def _asks(unit: Unit) -> bool:
+    """Whether it is a launcher that only tells of itself (mpirun --version)."""
+    is_launcher = any(layer.program in LAUNCHERS for layer in layers(unit.words))
+    return is_launcher and not starts_ranks(unit.words)
 
 
 def outputs(unit: Unit) -> list[str] | None:
@@ -95,9 +105,9 @@ def put(
         why = "its value is made in the pod, and a step of its own exports nothing to the ranks"
         todo = "write it under env, or let the command begin with it"
         draft.say("left", [place], text if unit.exports else text.split("\n")[0], why=why, todo=todo)
-    elif program in LOOK and outputs(unit) == []:
+    elif (program in LOOK or _asks(unit)) and outputs(unit) == []:
         draft.say("without effect", [place], text, why="it changes nothing for the ranks")
-    elif any(layer.program in MPI for layer in layers(unit.words)):
+    elif _is_mpirun(unit):
         why = "it starts ranks of its own, on the nodes of its own options, and a job starts them once"
         todo = "submit it as a job of its own, or let one script start both"
         draft.say("left", [place], text, why=why, todo=todo)
