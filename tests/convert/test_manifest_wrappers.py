@@ -1,4 +1,4 @@
-"""Objects within an AppWrapper, which a queue takes as a whole."""
+"""Objects within a List, and within an AppWrapper, which a queue takes as a whole."""
 
 import pytest
 from manifest_cases import converted, job
@@ -47,3 +47,15 @@ def test_what_it_wraps_is_converted_as_if_it_stood_alone(version: str, before: s
 @pytest.mark.parametrize("spec", ["  components: []\n", "  components: 3\n", "  resources: {}\n"])
 def test_one_that_wraps_nothing_is_refused(spec: str) -> None:
     assert converted(_HEAD + spec).refused
+
+
+def test_what_is_said_of_fields_is_the_same_within_a_list() -> None:
+    alone = _JOB.replace("Worker: {", "Worker: {restartPolicy: Never, ")
+    alone = alone.replace("template: {spec: {", "template: {spec: {setHostnameAsFQDN: true, ")
+    listed = "apiVersion: v1\nkind: List\nitems:\n- " + alone.replace("\n", "\n  ")
+    said, of_item = (
+        sorted((each.kind, each.what.replace("items[0].", "")) for each in converted(text).findings)
+        for text in (alone, listed)
+    )
+    assert ("replaced", "restartPolicy: Never") in said
+    assert of_item == said

@@ -57,7 +57,7 @@ def account(root: Field, kind: str, draft: Draft) -> None:
         elif key in _KNOWN:
             became, why = _KNOWN[key]
             draft.say(became, [field.place], what, why=why)
-        elif kind in api.types() and _is_strange(field, kind):
+        elif kind in api.types() and _is_strange(field, root, kind):
             why = "the API has no such field in this place: it had no effect, or the object was refused"
             draft.say("unread", [field.place], what, why=why, todo="see what it was meant for")
         else:
@@ -69,9 +69,9 @@ def _value(field: Field) -> str:
     return shown(field.node.value, 60) if isinstance(field.node, ScalarNode) else "..."
 
 
-def _is_strange(field: Field, kind: str) -> bool:
+def _is_strange(field: Field, root: Field, kind: str) -> bool:
     found: str | None = kind
-    for key in field.path:
+    for key in field.path[len(root.path) :]:  # an object may itself stand in a List or a Template
         if found is None:
             return True
         if found in api.FREE:

@@ -58,7 +58,7 @@ def put(workload: Workload, draft: Draft) -> None:
 
 def _above(template: Field, workload: Workload) -> Field:
     """The replica spec that a template belongs to, the object itself where it is in none."""
-    path = template.path[:-1]
+    path = template.path[len(workload.root.path) : -1]
     found: Field | None = workload.root
     for key in path:
         found = found.get(str(key)) if found is not None else None
