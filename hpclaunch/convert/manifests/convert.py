@@ -20,7 +20,7 @@ from hpclaunch.convert.manifests.pods import (
 )
 from hpclaunch.convert.manifests.running import command, faults, image_scripts, launchers, loops
 from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of, read
-from hpclaunch.convert.manifests.text import api, embedded, repair
+from hpclaunch.convert.manifests.text import api, embedded, openshift, repair
 from hpclaunch.convert.manifests.text import templates as template_values
 from hpclaunch.convert.manifests.text.repair import Object
 from hpclaunch.convert.mapping.container.images import is_possible
@@ -59,7 +59,15 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
         for name, (text, names) in made.items()
         if names or placeholders.is_for_envsubst(text)
     }
-    found = [each for name, text in given.items() for each in repair.objects(name, text, draft)]
+    found: list[Object] = []
+    for name, text in given.items():
+        for each in repair.objects(name, text, draft):
+            inside = openshift.unfolded(each, options.environment, draft)
+            found += [each] if inside is None else inside.objects
+            if inside is not None:  # what stands in it is put in by `oc process`, and not by envsubst
+                templates.pop(name, None)
+            if inside is not None and inside.untold:
+                templates[name] = Template(text, openshift.BY, inside.untold)
     jobs = [each for each in found if kinds.is_workload(each)]
     others = [each for each in found if not kinds.is_workload(each)]
     foreign = [each for each in others if other_kinds.is_other(each)]

@@ -109,7 +109,7 @@ def put(
             names = tuple(name for name in names_in(text) if name in template.names)
         if not names:
             continue
-        if template is not None:
+        if template is not None and (not template.names or template.names.intersection(names)):
             question = f"{_asked(key)}: {template.by} puts in {', '.join(names)}"
             draft.unsay(key)
             draft.ask(key, question, fact.places, shown(text, 60))
@@ -168,7 +168,8 @@ def _say_left(file: str, template: Template, variables: Mapping[str, Variable], 
             left.setdefault(name, []).append(number)
     for name, lines in left.items():
         own = name in variables or re.search(rf"\b{name}=", template.text)
-        if name in asked or own or is_secret(name):
+        is_none = bool(template.names) and name not in template.names
+        if name in asked or own or is_none or is_secret(name):
             continue
         why = f"a place that {template.by} fills, and nobody gave its value"
         todo = f"convert again with --env {name}=VALUE"

@@ -296,13 +296,13 @@ def _literal_secret(name: str, each: Variable, places: Sequence[Place], draft: D
     _secret(name, places, "its value is not carried: the submitter's shell, or a Secret, has it", draft)
     if not each.text or to_fill_in(each.text, perhaps=False):
         return
-    by_envsubst = each.text in (f"${name}", f"${{{name}}}")
+    is_put_in = each.text in (f"${name}", f"${{{name}}}")
     draft.say(
         "defect",
         places,
         f"the value of {name} stands in the manifest",
-        why="envsubst writes it into the object, and everybody who may read that has it"
-        if by_envsubst
+        why="what fills the manifest in writes it into the object, and everybody who may read that has it"
+        if is_put_in
         else "everybody who may read the job's object, or this file, has it",
         todo="change the secret, and give it by its name alone",
     )
