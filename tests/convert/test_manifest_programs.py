@@ -147,6 +147,11 @@ def test_where_a_job_cannot_have_groups_the_variables_are_left_by_name() -> None
         (["./a", "$(LR)"], False),
         (["sh", "-c", "./a ${PART}"], False),
         (["sh", "-c", "torchrun --nproc_per_node=8 a.py $PART"], True),
+        # Of the launcher's options alone: ranks are compared by themselves.
+        (["torchrun", "--nproc-per-node=$(PART)", "t.py"], False),
+        (["sh", "-c", "torchrun --nproc-per-node=${PART:-1} --nnodes=2 t.py"], False),
+        (["sh", "-c", "torchrun --nproc-per-node=${PART:-1} t.py --of $PART"], True),
+        (["sh", "-c", "./get $PART && torchrun --nproc-per-node=${PART:-1} t.py"], True),
     ],
 )
 def test_a_command_with_a_value_that_is_not_the_same_in_all_pods_is_asked(

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from hpclaunch.convert.draft import Draft, Key, dotted
 from hpclaunch.convert.manifests.numbers import size
 from hpclaunch.convert.manifests.objects.workload import Pod, Workload
-from hpclaunch.convert.manifests.pods import environment
+from hpclaunch.convert.manifests.pods import environment, told
 from hpclaunch.convert.manifests.pods.environment import Config, Variable
 from hpclaunch.convert.manifests.running import commands
+from hpclaunch.convert.manifests.running.launch import read
 from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.options import Options
 from hpclaunch.spec.check_job import MAX_NODES
@@ -127,7 +128,7 @@ def _variables(
     lines = [field.place for key in _VARIABLES if (field := pod.container.get(key)) is not None]
     lines = lines or [pod.place]
     reason = _why_no_groups(workload, draft)
-    _ask_for_command(workload.ranks, [str(key[1]) for key in differing], draft)
+    _ask_for_command(workload, [str(key[1]) for key in differing], told.texts(workload, own), draft)
     if not differing:
         why = "what the operator or the job gives each rank is not told apart here"
         draft.say("replaced", lines, f"env of the {pod.of}", why=why)
@@ -145,19 +146,36 @@ def _variables(
         _groups(workload, pod, differing, (mine, theirs), lines, draft)
 
 
-def _ask_for_command(pod: Pod, names: Sequence[str], draft: Draft) -> None:
+def _ask_for_command(
+    workload: Workload, names: Sequence[str], texts: Mapping[str, str | None], draft: Draft
+) -> None:
     """Where its words have the values of variables that are not the same in all pods."""
+    pod = workload.ranks
     fact = draft.facts.get(("command",))
     text = fact.value if fact is not None and isinstance(fact.value, str) else ""
     written = _words(pod.container)
     used = [
         name
         for name in names
-        if f"$({name})" in written or (_names(name, written) and not _names(name, text))
+        if (f"$({name})" in written or (_names(name, written) and not _names(name, text)))
+        and not _is_the_launchers(name, pod.container, texts)
     ]
     if used:
         question = f"command: {', '.join(used)} is in it, and has another value in other pods"
         ask_instead(("command",), question, [pod.place], "the command", draft)
+
+
+def _is_the_launchers(name: str, container: Field, texts: Mapping[str, str | None]) -> bool:
+    """Whether options of the launcher alone have the variable (--nproc-per-node=$N), not what it starts.
+    How many ranks they make of each pod is compared, and asked, by itself."""
+    launch, other = (read(container, each) for each in (texts, {**texts, name: "another"}))
+    line = launch.unit.text if launch.unit is not None else _words(container)
+    is_in_line = _count(name, line) == _count(name, _words(container))
+    return bool(launch.outer) and is_in_line and launch.inner == other.inner
+
+
+def _count(name: str, text: str) -> int:
+    return len(re.findall(rf"\$(?:{name}\b|[{{(]{name}\b)", text))
 
 
 def _names(name: str, text: str) -> bool:
@@ -182,7 +200,7 @@ def _groups(
     workload: Workload,
     pod: Pod,
     differing: Sequence[Key],
-    told: tuple[Draft, Draft],
+    drafts: tuple[Draft, Draft],
     lines: Sequence[Place],
     draft: Draft,
 ) -> None:
@@ -191,7 +209,7 @@ def _groups(
     _withdraw(("nodes",), draft)
     for key in differing:
         _withdraw(key, draft)
-    for of, said, number in zip((workload.ranks, pod), told, workload.sizes, strict=True):
+    for of, said, number in zip((workload.ranks, pod), drafts, workload.sizes, strict=True):
         group = ("groups", of.of.lower())
         draft.put((*group, "nodes"), number.value, number.places, number.what)
         for key in differing:
