@@ -40,6 +40,24 @@ def test_one_file_of_a_config_map_is_asked_about() -> None:
     assert "start.sh of the config map scripts, one file" in fact.question
 
 
+@pytest.mark.parametrize(
+    ("command", "target", "is_it"),
+    [
+        ("fetch.sh", "/usr/local/bin/fetch.sh", True),
+        ("fetch.sh, --all", "/sbin/fetch.sh", True),
+        ("fetch.sh", "/opt/fetch.sh", False),  # no folder of programs
+        ("./prefetch", "/bin/fetch.sh", False),
+    ],
+)
+def test_a_script_that_is_started_by_its_name_is_that_of_the_config_map(command, target, is_it):
+    mount = f"{{name: v, mountPath: {target}, subPath: fetch.sh}}"
+    text = _MOUNTED.replace("MOUNT", mount).replace("VOLUME", "configMap: {name: scripts}")
+    draft = converted(text.replace("command: [/t]", f"command: [{command}]"))
+    said = {each.what for each in draft.findings if each.kind == "question"}
+    assert ("what fetch.sh of the config map scripts does" in said) == is_it
+    assert ("whether fetch.sh starts ranks itself" in said) == ("/opt" in target)
+
+
 def test_a_part_of_an_empty_folder_is_said() -> None:
     mount = "{name: v, mountPath: /data, subPath: first}"
     draft = converted(_MOUNTED.replace("MOUNT", mount).replace("VOLUME", "emptyDir: {}"))

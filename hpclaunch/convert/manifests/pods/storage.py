@@ -22,6 +22,8 @@ _OF_DEVICES = re.compile(
     r"/dev/(infiniband|nvidia\S*|shm)(/|$)|/sys(/|$)|/proc(/|$)|/var/lib/kubelet|/var/run/nvidia"
 )
 _HOSTFILES = ("/etc/mpi", "/kubeflow/mpi")
+# Where programs are found by their names (PATH of login(1) and of Docker's own images).
+_ON_PATH = frozenset(f"{above}{name}" for above in ("", "/usr", "/usr/local") for name in ("/bin", "/sbin"))
 # Kinds of volumes that no site can name, and what to do.
 _OTHER = {
     "secret": "give what the program needs from it by variables: secrets, and kubernetes.secrets of the site",
@@ -204,6 +206,9 @@ def _ask_for_script(found: Behind, target: str, places: list[Place], draft: Draf
     words = " ".join(fact.value) if fact is not None and isinstance(fact.value, list) else ""
     words = words or (str(fact.value) if fact is not None and not fact.is_open else "")
     script = re.search(rf"(?<!\S){re.escape(target.rstrip('/'))}(?:/\S+)?(?![\w.-])", words)
+    folder, _, name = target.rpartition("/")
+    if script is None and folder in _ON_PATH:  # a program by its name alone
+        script = re.match(rf"{re.escape(name)}(?!\S)", words)
     if script is not None:
         why = "its text is not read: it may start several ranks, set variables for them, or bind them"
         todo = "write its text as the command of the pod (args: of sh -c), and convert again"
