@@ -110,16 +110,31 @@ def test_pods_on_one_named_machine_are_said_to_be_several_nodes_under_slurm() ->
 def test_machines_of_each_template_are_those_of_the_job(
     first: str, second: str, workers: int, hosts: str, few: bool
 ) -> None:
-    container = "{name: c, image: a/b:1, command: [./x], resources: {limits: {nvidia.com/gpu: 1}}}"
-    text = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\n"
-    text += "spec:\n  pytorchReplicaSpecs:\n"
-    for kind, where, count in (("Master", first, 1), ("Worker", second, workers)):
-        pod = f"{{spec: {{{where}, containers: [{container}]}}}}"
-        text += f"    {kind}: {{replicas: {count}, template: {pod}}}\n"
-    found = converted(text)
+    found = converted(_of_two_templates(first, second, workers))
     assert found.hints["nodelist"] == hosts
     assert any(f"pods on {hosts}" in each.what for each in found.findings) == few
     assert ("share_nodes" in found.hints) == few
+
+
+_TO_HOSTS = (
+    "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+    "[{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [HOSTS]}]}]}}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (_TO_HOSTS.replace("HOSTS", "n1"), "4 pods on n1"),
+        (_TO_HOSTS.replace("HOSTS", "n1, n2"), "nodelist n1"),
+        ("priorityClassName: high", "nodelist n1"),
+    ],
+)
+def test_a_machine_of_the_first_template_alone_is_not_that_of_all_pods(second: str, said: str) -> None:
+    first = _TO_HOSTS.replace("HOSTS", "n1")
+    found = converted(_of_two_templates(first, second, 3))
+    about = {each.what for each in found.findings if each.kind == "left"}
+    assert about & {"4 pods on n1", "nodelist n1"} == {said}
 
 
 @pytest.mark.parametrize(("label", "kind"), [("kueue.x-k8s.io/queue-name: q", "replaced"), ("a: b", "left")])
@@ -144,6 +159,16 @@ def test_the_longest_time_that_kueue_gives_is_the_jobs(given: str) -> None:
     found = converted(_indexed("").replace("name: a}", f"name: a, {given}}}"))
     assert found.facts["time",].value == "02:00:00"
     assert not any(word in each.what for each in found.findings for word in ("label", "annotation"))
+
+
+def _of_two_templates(first: str, second: str, workers: int) -> str:
+    container = "{name: c, image: a/b:1, command: [./x], resources: {limits: {nvidia.com/gpu: 1}}}"
+    text = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\n"
+    text += "spec:\n  pytorchReplicaSpecs:\n"
+    for kind, where, count in (("Master", first, 1), ("Worker", second, workers)):
+        pod = f"{{spec: {{{where}, containers: [{container}]}}}}"
+        text += f"    {kind}: {{replicas: {count}, template: {pod}}}\n"
+    return text
 
 
 def _indexed(of_pod: str) -> str:

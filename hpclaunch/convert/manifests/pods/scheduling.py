@@ -201,12 +201,25 @@ def _say_few_machines(workload: Workload, draft: Draft) -> None:
     hosts = hosts or draft.hints.get("nodelist")
     pods = workload.nodes.value or 0
     count = hosts.count(",") + 1 if isinstance(hosts, str) and hosts else pods
-    if count < pods:
+    is_first_alone = not _hosts(workload) and any(
+        _machine(pod) != _machine(workload.ranks) for pod in workload.others
+    )
+    if count < pods and is_first_alone:
+        why = f"pods of the {workload.ranks.of} alone are bound to it, and the job has {pods} nodes"
+        todo = "name the hosts of all nodes in nodelist, or leave it out"
+        draft.say("left", workload.nodes.places, f"nodelist {shown(hosts, 60)}", why=why, todo=todo)
+    elif count < pods:
         where = "that machine" if count == 1 else f"these {count} machines"
         why = f"Kubernetes puts {pods} pods onto {where}, and under Slurm a job's nodes are different ones"
         times = f"{pods} times the" if count == 1 else "the sum of the pods'"
         todo = f"for Slurm write nodes: {count}, with {times} GPUs and ranks on each"
         draft.say("left", workload.nodes.places, f"{pods} pods on {shown(hosts, 60)}", why=why, todo=todo)
+
+
+def _machine(pod: Pod) -> tuple[str, object]:
+    """What binds pods to machines, for a comparison."""
+    host = _host(pod.spec)
+    return host.peek() if host is not None else "", _which_nodes("affinity", pod.spec.get("affinity"))
 
 
 def _node_affinity(affinity: Field, draft: Draft) -> None:
