@@ -253,3 +253,18 @@ def test_keys_that_belong_to_several_parents_stand_twice_in_none(text: str, twic
     assert [len(pods_read[pod]["template"]["spec"]["containers"]) for pod in ("Launcher", "Worker")] == [1, 1]
     said = [each.what for each in draft.findings if each.kind == "defect"]
     assert said == [f"the key {name} stands twice" for name in twice]
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_one"),
+    [("{name: a, image: b:1}", True), ("{name: a, image: b:1, image: c:1}", False), ("{name: a}", False)],
+)
+def test_one_container_where_a_list_of_them_belongs_is_read_as_one(fields: str, is_one: bool) -> None:
+    draft = Draft()
+    head = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
+    (found,) = repair.objects("m.yaml", f"{head}  containers: {fields}\n", draft)
+    containers = found.root.get("spec", "containers")
+    assert containers is not None
+    assert [each.get("image") is not None for each in containers.items()] == ([True] if is_one else [])
+    said = [each.what for each in draft.findings if each.kind == "repaired"]
+    assert said == (["containers without a list"] if is_one else [])

@@ -27,6 +27,10 @@ TEMPLATE = re.compile(
 )
 
 
+_CONTAINERS = ("containers", "initContainers")
+_REFUSED = "the API has a list here, and refuses an object"
+
+
 class Object(Struct, frozen=True):
     """One object of the API."""
 
@@ -74,6 +78,8 @@ def objects(file: str, text: str, draft: Draft) -> list[Object]:
         _say(draft, file, notes)
     for each in read:
         if each is not None:
+            if api.has(each.version, each.kind):
+                _listed(each)
             mended = _improved(file, each, draft)
             # Not before: of two keys with one name one may belong to another parent.
             say_twice(mended.root.node, mended.root.book)
@@ -202,6 +208,34 @@ def _improved(file: str, given: Object, draft: Draft) -> Object:
         return given
     _say(draft, file, made.notes)
     return again or given
+
+
+def _listed(given: Object) -> None:
+    """One container whose fields stand where the API has a list of them becomes the one item of a list."""
+    waiting = [given.root.node]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, SequenceNode):
+            waiting += node.value
+        elif isinstance(node, MappingNode):
+            for index, (key, value) in enumerate(node.value):
+                if key.value in _CONTAINERS and isinstance(value, MappingNode) and _is_one(value):
+                    one = SequenceNode(
+                        "tag:yaml.org,2002:seq", [value], value.start_mark, value.end_mark, False
+                    )
+                    node.value[index] = (key, one)
+                    place = given.root.book.place(key)
+                    said = "its fields are read as those of one container"
+                    given.root.book.draft.say(
+                        "repaired", [place], f"{key.value} without a list", became=said, why=_REFUSED
+                    )
+            waiting += [value for _, value in node.value]
+
+
+def _is_one(node: MappingNode) -> bool:
+    """Whether it has the fields of one container: of two without their dashes each key stands twice."""
+    keys = [str(key.value) for key, _ in node.value]
+    return "image" in keys and len(keys) == len(set(keys))
 
 
 def _wrong(given: Object, kind: str) -> int:
