@@ -30,6 +30,7 @@ ANY = "*"  # among variables: there are others, of which nobody tells even the n
 _DEFAULT = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?P<empty>:?)-(?P<value>[\w./,=-]*)\}")
 _PYTHON = re.compile(r"(?:^|[\s/;&'\"])python[\d.]*\s")
 _SCRIPT = re.compile(r"\.sh\b|(?:^|[;&]\s*)\./\w+(?!\.py)\b")
+_OPTION = re.compile(r"[-+][a-zA-Z]+")
 _MOST_IN_OPTION = 4  # words of one option
 _MOST_WORDS = 3000  # that are looked at for a launcher
 
@@ -274,12 +275,23 @@ def _script(words: Sequence[Word]) -> tuple[tuple[str, ...], str, Place, tuple[s
         if not text.startswith("-"):
             return None
         if not text.startswith("--") and "c" in text:
-            if index + 1 == len(texts):
+            at = _behind_options(texts, index + 1)
+            if at >= len(texts):
                 return None
-            before = tuple(each or "" for each in texts[: index + 1])
-            given = tuple(each or "" for each in texts[index + 2 :])
-            return before, texts[index + 1] or "", words[index + 1].place, given
+            before = tuple(each or "" for each in texts[:at])
+            given = tuple(each or "" for each in texts[at + 1 :])
+            return before, texts[at] or "", words[at].place, given
     return None
+
+
+def _behind_options(texts: Sequence[str | None], start: int) -> int:
+    """Where the text stands behind -c: more options may come between them, and -- ends them (bash(1))."""
+    for index, text in enumerate(texts[start:], start=start):
+        if text == "--":
+            return index + 1
+        if not _OPTION.fullmatch(text or ""):
+            return index
+    return len(texts)
 
 
 def _as_a_shell_has_it(value: Value) -> str | None:
