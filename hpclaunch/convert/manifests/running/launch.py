@@ -20,6 +20,8 @@ from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.torch import passes_local_rank
 from hpclaunch.readback.kubelet import expand
+from hpclaunch.readback.shell import arithmetic
+from hpclaunch.readback.shell.errors import Unreadable
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 
@@ -30,6 +32,7 @@ ANY = "*"  # among variables: there are others, of which nobody tells even the n
 _DEFAULT = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?P<empty>:?)-(?P<value>[\w./,=-]*)\}")
 _PYTHON = re.compile(r"(?:^|[\s/;&'\"])python[\d.]*\s")
 _SCRIPT = re.compile(r"\.sh\b|(?:^|[;&]\s*)\./\w+(?!\.py)\b")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _OPTION = re.compile(r"[-+][a-zA-Z]+")
 _MOST_IN_OPTION = 4  # words of one option
 _MOST_WORDS = 3000  # that are looked at for a launcher
@@ -162,17 +165,49 @@ def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
 
 def words_of(unit: Unit, parsed: ShellText, variables: Mapping[str, str | None]) -> list[Value]:
     """The words of a command of a text, with what the container and the text itself tell of their values."""
-    told = {**variables, **{name: value for name, value, _ in parsed.exported}}
+    told = _values(parsed, variables)
     return [_substituted(word, told) for word in shelltext.bare(unit.words)]
 
 
+def _values(parsed: ShellText, variables: Mapping[str, str | None]) -> dict[str, str | None]:
+    """What the launcher's line finds in variables: those of the container, and what the text sets before it.
+    Of what it sets to more than that, such as the output of a command, nobody can tell the value."""
+    told = {**variables, **{name: value for name, value, _ in parsed.exported}}
+    told |= dict.fromkeys(name for name, _, _ in parsed.untold)
+    set_on: dict[str, list[int]] = {}
+    for name, _, line in (*parsed.exported, *parsed.untold):
+        set_on.setdefault(name, []).append(line)
+    for name, value, line in sorted(parsed.untold, key=lambda each: each[2]):
+        used = {ANY, *(each for part in value for each in _names_of(part))} & told.keys()
+        # As it was by then: what is set on that line or later had another value, or none.
+        before = {each: None if max(set_on.get(each, [-1])) >= line else told[each] for each in used}
+        if name in used and len(set_on[name]) == 1:
+            before.pop(name)
+            before |= {name: variables[name]} if name in variables else {}
+        told[name] = known(_substituted(value, before)) if value else None
+    return told
+
+
 def defaults(launch: Launch, told: Mapping[str, str | None]) -> list[tuple[str, str]]:
-    """Each ${NAME:-VALUE} of the launcher's line whose value is taken, as nothing tells the name's."""
+    """Each ${NAME:-VALUE} of the launcher's line, and of variables in it, whose value is taken, as nothing
+    tells the name's."""
     parts = [part for word in (launch.unit.words if launch.unit is not None else ()) for part in word]
+    values = {name: value for name, value, _ in (launch.shell.untold if launch.shell is not None else ())}
+    waiting = list(parts)
+    while waiting:
+        part = waiting.pop()
+        used = _names_of(part) & values.keys()
+        behind = [each for name in used for each in values.pop(name)]
+        parts += behind
+        waiting += behind
     left = {part for word in launch.words for part in word.value}
     found = [part for part in parts if isinstance(part, Unknown) and part not in left]
     matches = [(part.name, _DEFAULT.fullmatch(part.name)) for part in dict.fromkeys(found)]
     return [(name, each["value"]) for name, each in matches if each is not None and each["name"] not in told]
+
+
+def _names_of(part: Part) -> set[str]:
+    return set(_NAME.findall(part.name)) if isinstance(part, Unknown) else set()
 
 
 def script_of(container: Field) -> tuple[str, Place] | None:
@@ -204,13 +239,19 @@ def _substituted(word: Value, told: Mapping[str, str | None]) -> Value:
         text = _text_of(part, told) if isinstance(part, Unknown) else None
         whole = text is not None and isinstance(part, Unknown) and not (part.splits and _is_split(text))
         parts.append(text if whole and text is not None else part)
-    return join(parts)
+    try:
+        return join(parts)
+    except Unreadable:  # a value that grows beyond all measure
+        return word
 
 
 def _text_of(part: Unknown, told: Mapping[str, str | None]) -> str | None:
     """What a variable holds, or ${NAME:-VALUE} comes to."""
     if part.kind == "variable":
         return told.get(part.name)
+    if part.kind == "number":
+        number = arithmetic.evaluate(part.name[3:-2], told.get)
+        return None if number is None else str(number)
     default = _DEFAULT.fullmatch(part.name) if part.kind == "output" else None
     if default is None:
         return None

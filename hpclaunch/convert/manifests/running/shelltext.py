@@ -10,7 +10,7 @@ from hpclaunch.convert.manifests.running.shellwords import text_of, value_of
 from hpclaunch.convert.mapping.around.preparations import prepares
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers, starts_ranks
 from hpclaunch.readback.shell import arithmetic, inside, shfmt, tree
-from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.errors import ScriptError, Unreadable
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 from hpclaunch.values.errors import HpclaunchError
 
@@ -163,7 +163,10 @@ def _given_to_a_shell(text: str) -> str:
 
 def _told(value: Value, values: Mapping[str, str]) -> Value:
     """A value that is assigned, with those of the text's own variables that are told by then."""
-    return join([_part_told(part, values) for part in value])
+    try:
+        return join([_part_told(part, values) for part in value])
+    except Unreadable:  # one that grows beyond all measure
+        return value
 
 
 def _part_told(part: Part, values: Mapping[str, str]) -> Part:
