@@ -49,6 +49,7 @@ def test_the_ranks_are_those_that_the_launch_has(head: str, run: str, ranks: str
         ("#PBS -l nodes=2:ppn=16", "mpirun -np $RANKS ./t", "-np ${RANKS}"),
         ("#PBS -l nodes=2:ppn=16", "mpirun -np $(sort -u $PBS_NODEFILE | wc -l) ./t", "-np"),
         ("#BSUB -nnodes 4", "jsrun --nrs 1 --rs_per_host 1 ./t", "--nrs 1"),
+        ("#BSUB -nnodes 4", "jsrun -n 4 -r 1 -a $(($3)) ./t", "-a $(($3))"),
     ],
 )
 def test_ranks_that_a_launch_does_not_tell_are_not_those_reserved(head: str, run: str, what: str) -> None:

@@ -29,6 +29,8 @@ def _job(words: str, head: str = "") -> tuple[dict[str, Any], list[Any]]:
         ("--gres=gpu:8 --ntasks=20 --ntasks-per-node=8", "3", "8", ASK),
         ("--gres=gpu:8 --ntasks=$1 --ntasks-per-node=8", ASK, "8", "8"),
         ("--gpus=$1 --ntasks=$1 --ntasks-per-node=8", ASK, ASK, "8"),
+        ("-N 2 --gres=gpu:8 --ntasks-per-node=$(($3))", "2", "8", ASK),
+        ("-N $((${3} / 2)) --gres=gpu:8 --ntasks-per-node=8", ASK, "8", "8"),
         ("--gres=gpu:8 --ntasks=16", ASK, "8", ASK),
         ("-N 2 --gres=gpu:8 --ntasks=16", "2", "8", "8"),
     ],

@@ -67,6 +67,7 @@ OF_ALLOCATION = frozenset(
 _OF_JOB = "SLURM_"
 _OWN_JOB = frozenset(("SLURM_JOB_ID", "SLURM_JOBID"))
 _NAME = re.compile(r"\$\{(\w+)\}|\$(\w+)")
+_ARGUMENT = re.compile(r"\$\{?\d")  # without its $ it would be a number, and no name
 # 10#$X is X also where zeros stand before it.
 _BASE_TEN = re.compile(r"\b10#(?=\$)")
 
@@ -222,7 +223,7 @@ def number(value: Value | None, reading: ShellReading, slurm: Mapping[str, int])
     if text is None and value is not None and len(value) == 1:
         part = value[0]
         is_sum = isinstance(part, Unknown) and part.kind == "number" and part.name.startswith("$((")
-        if isinstance(part, Unknown) and is_sum and not part.of:
+        if isinstance(part, Unknown) and is_sum and not part.of and not _ARGUMENT.search(part.name):
             source = _NAME.sub(lambda found: found[1] or found[2], _BASE_TEN.sub("", part.name[3:-2]))
             return arithmetic.evaluate(source, lambda name: _of_variable(name, reading, slurm))
     try:
