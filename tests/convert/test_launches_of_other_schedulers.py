@@ -58,6 +58,18 @@ def test_ranks_that_a_launch_does_not_tell_are_not_those_reserved(head: str, run
     assert "how many of these are on a node is not told" in _left(found, what)
 
 
+@pytest.mark.parametrize("run", ["solver -i a.dat", "source ../go.sh"])
+def test_slots_on_which_no_line_is_known_to_start_ranks_are_no_ranks(run: str) -> None:
+    found = _of(f"#PBS -l nodes=2:ppn=16\nmodule load solver\n{run}")
+    assert {"nodes": "2", "ranks": "not determined"}.items() <= _told(found).items()
+    assert "asks for 16 slots on each node" in _left(found, "nodes=2:ppn=16")
+
+
+def test_a_program_behind_a_profiler_is_one_process() -> None:
+    found = _of("#PBS -l nodes=1:ppn=16\namplxe-cl -collect hotspots -r x ./t")
+    assert _told(found)["ranks"] == "1 on each node"
+
+
 def test_what_is_told_is_of_one_launch() -> None:
     text = "#PBS -l nodes=4\nmpirun -npernode 1 hostname\nmpirun -npernode 2 -x A=1 ./a\n"
     found = _of(text + "mpirun -npernode 8 -x B=1 ./b\nmpirun -npernode 1 rm -rf /tmp/x")

@@ -27,6 +27,7 @@ def _of(line: str) -> tuple[dict[str, Any], Conversion]:
         "perf record -g -o p --",
         "nvprof --profile-child-processes -o x",
         "ncu --set full -f -o x",
+        "vtune -collect hotspots -quiet -r x -knob sampling-mode=hw --",
     ],
 )
 @pytest.mark.parametrize("starter", ["srun --mpi=pmix", "mpirun -np 16"])
@@ -39,7 +40,10 @@ def test_who_looked_at_the_starter_is_said_and_the_command_is_the_ranks_own(
     assert said.kind == "left"
 
 
-@pytest.mark.parametrize("profiler", ["nsys profile -t cuda -f true", "ncu -c 3 --nvtx", "perf stat -d"])
+@pytest.mark.parametrize(
+    "profiler",
+    ["nsys profile -t cuda -f true", "ncu -c 3 --nvtx", "perf stat -d", "amplxe-cl -collect memory-access"],
+)
 def test_who_looks_at_each_rank_stays_in_front_of_it(profiler: str) -> None:
     job, _ = _of(f"srun --mpi=pmix {profiler} ./t 1")
     assert job["command"] == [*profiler.split(), "./t", "1"]
@@ -48,7 +52,9 @@ def test_who_looks_at_each_rank_stays_in_front_of_it(profiler: str) -> None:
     assert (torch["ranks_per_node"], torch["rendezvous"]) == ("8", "torch")
 
 
-@pytest.mark.parametrize("line", ["nsys stats x.nsys-rep", "perf report -i p", "nsys profile -o x"])
+@pytest.mark.parametrize(
+    "line", ["nsys stats x.nsys-rep", "perf report -i p", "nsys profile -o x", "vtune -report summary -r x"]
+)
 def test_who_looks_at_nothing_starts_nothing(line: str) -> None:
     job, found = _of(f"{line}\nsrun --mpi=pmix ./t")
     assert job["command"] == ["./t"]

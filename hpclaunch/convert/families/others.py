@@ -61,8 +61,11 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     # Nobody answers questions about a job that is not written; what is not told is said all the same.
     draft.findings[:] = [_no_question(each) for each in draft.findings]
     if not of_slurm and refusal.is_scheduler and ("command",) not in draft.facts:
-        if not own_program.put(reading, draft) and others and not any(key[0] == "env" for key in draft.facts):
-            of_no_run.put(reading, found, draft)
+        if not own_program.put(reading, draft) and others:
+            if not any(start.has_ranks for start in _starts(reading)):
+                of_request.not_started(draft)
+            if not any(key[0] == "env" for key in draft.facts):
+                of_no_run.put(reading, found, draft)
         draft.findings[:] = [_no_question(each) for each in draft.findings]
     singularity.say_images(inside, draft)
     singularity.say_runscript(inside, draft)
@@ -86,7 +89,7 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
         home = container.container_of(steps, main)
         launch.put(launch.Launch(reading, steps, main, home), Allocation(), draft, options)
         return
-    starts = [each for command in reading.commands if (each := _start(command)) is not None]
+    starts = _starts(reading)
     run = next((each for each in reversed(starts) if each.has_ranks), starts[-1] if starts else None)
     for start in starts:
         if start is not run and start.has_ranks:
@@ -119,6 +122,10 @@ class _Start(Struct, frozen=True):
         words = self.its[-1].words
         starts = self.mpirun is not None or self.by_jsrun is not None
         return starts and bool(words) and program_of(words) not in PREPARES
+
+
+def _starts(reading: ShellReading) -> list[_Start]:
+    return [each for command in reading.commands if (each := _start(command)) is not None]
 
 
 def _start(command: Command) -> _Start | None:

@@ -73,6 +73,8 @@ _READERS = {
     "ncu": "profilers",
     "nvprof": "profilers",
     "perf": "profilers",
+    "vtune": "profilers",
+    "amplxe-cl": "profilers",
     "conda": "environments",
     "mamba": "environments",
     "micromamba": "environments",

@@ -1,7 +1,8 @@
-"""Profilers, which start what they look at: nsys, ncu, nvprof and perf.
+"""Profilers, which start what they look at: nsys, ncu, nvprof, perf, and vtune, once amplxe-cl.
 
 Options are those of Nsight Systems' CLI (User Guide, "CLI Profile Command Switch Options"), of Nsight Compute
-("Command Line Options"), of nvprof (CUDA Profiler User's Guide), and of perf-stat(1) and perf-record(1).
+("Command Line Options"), of nvprof (CUDA Profiler User's Guide), of perf-stat(1) and perf-record(1), and of
+Intel VTune Profiler's User Guide ("vtune Command Syntax", "vtune Actions").
 """
 
 from collections.abc import Sequence
@@ -31,6 +32,14 @@ _ALONE = {
         stat N no-buildid-cache b branch-any R raw-samples f force no-samples timestamp-filename
     """,
 }
+_OF_VTUNE = """
+    allow-multiple-runs analyze-system auto-finalize discard-raw-data follow-child quiet return-app-exitcode
+    start-paused summary trace-mpi verbose
+"""
+_ALONE |= dict.fromkeys(
+    ("vtune", "amplxe-cl"),
+    " ".join((_OF_VTUNE, *(f"no-{each}" for each in _OF_VTUNE.split()), "q v help h version V")),
+)
 _FLAGS = {program: frozenset(names.split()) for program, names in _ALONE.items()}
 PROFILERS = frozenset(_FLAGS)
 

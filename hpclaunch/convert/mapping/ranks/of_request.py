@@ -53,6 +53,18 @@ def not_told(draft: Draft, places: tuple[Place, ...], what: str) -> None:
     draft.say("left", places, what, why=why, todo=_TODO)
 
 
+def not_started(draft: Draft) -> None:
+    """Say of slots that are reserved, where no line is known to start a rank on them, that they are no
+    ranks."""
+    slots = draft.facts.pop(_KEY, None)
+    if slots is None:
+        return
+    whats = [each.what for each in draft.findings if (each.key, each.places) == (_KEY[0], slots.places)]
+    draft.unsay(_KEY)
+    why = f"the script asks for {slots.value} slots on each node, and no line is known to start ranks there"
+    draft.say("left", slots.places, whats[-1], why=why, todo="write ranks_per_node, and the command")
+
+
 def _is_all(reading: ShellReading, mpirun: Layer, draft: Draft) -> bool:
     """Whether it starts a rank on each slot that the script asks for, or may: -np $NSLOTS."""
     told = told_by(mpirun, lambda option: number(option.value, reading, variables(draft)))
