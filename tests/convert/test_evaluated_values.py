@@ -91,6 +91,8 @@ if ((--k > 3)); then srun yes; else srun no; fi
 ((k = j * 2 + 1)); ((k %= 4)); srun $k
 ((i++ == 5)) && srun "$i" five; ((i++ == 5)) || srun "$i" not five
 srun "$(seq -s ' ' 0 5)" "$(seq -s, 3)" "$(seq --separator=: 2 2 9)" "$(seq -s - -w 8 10)" "$(seq -s , 3 1)"
+srun $(echo 4,5,7 | tr , '\\n' | wc -l) $(printf 'a b\\nc' | wc -w) $(printf 'a\\nb' | wc --lines)
+srun $(echo $T | wc -l)
 """
 
 

@@ -20,6 +20,8 @@ _NOT_OF_BOTH = re.compile(r"[*][*]|--|(?:^|[-+*/(%])\s*[+]|[0-9]{10}|^\s*$")
 _LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 _MOST_OF_SHELL = 10**15
 
+_ONE_LINE = re.compile(r"\$\(\s*echo\s+\$(?:\w+|\{\w+\})\s*\|\s*wc\s+(?:-l|--lines)\s*\)")
+
 # The shell's own that write something, but with these options: what, depends on the machine or on all of the
 # script.
 _PRINT = {
@@ -171,6 +173,12 @@ def _characters(text: str) -> str | None:
     return text if re.fullmatch(r"[ ,;:/.+_@\n\t-]|[ ,;:/.+_@]{2,9}|[A-Za-z0-9]", text) else None
 
 
+def of_one_line(output: str) -> Value | None:
+    """How many lines $(echo $NAME | wc -l) counts, None for any other: without quotes the words of a value
+    are on one line, whatever it is (bash(1), "Word Splitting")."""
+    return ("1",) if _ONE_LINE.fullmatch(output) else None
+
+
 def _expr(words: Sequence[Value], given: Value | None) -> Value | None:
     told = _told_by_expr(words)
     return None if told is None else (told[0],) if told[0] else ()
@@ -190,6 +198,21 @@ def _getopt(words: Sequence[Value], given: Value | None) -> Value | None:
     texts = [known(word) for word in words]
     told = None if None in texts else getopt.getopt([text or "" for text in texts])
     return None if told is None else (told,)
+
+
+def _wc(words: Sequence[Value], given: Value | None) -> Value | None:
+    """The lines or words of what it reads (wc(1))."""
+    text = known(given) if given is not None else None
+    option = known(words[0]) if len(words) == 1 else None
+    if text is None or option not in _COUNTS:
+        return None
+    return (f"{_COUNTS[option](text)}\n",)
+
+
+_COUNTS: dict[str | None, Callable[[str], int]] = {
+    **dict.fromkeys(("-l", "--lines"), lambda text: text.count("\n")),
+    **dict.fromkeys(("-w", "--words"), lambda text: len(text.split())),
+}
 
 
 def _told_by_expr(words: Sequence[Value]) -> tuple[str, bool] | None:
@@ -227,6 +250,7 @@ _PROGRAMS: dict[str, Callable[[Sequence[Value], Value | None], Value | None]] = 
     "dirname": _dirname,
     "cat": _echoed,
     "tr": _tr,
+    "wc": _wc,
     "expr": _expr,
     "bc": _bc,
     GETOPT: _getopt,

@@ -351,7 +351,7 @@ class Walker(Texts):
             found = super().written_by(command)
         if any(isinstance(part, Unknown) and part == Unknown("output", "") for part in found):
             name = name_of_output(command.body)
-            told = slurm_outputs.told(self.state, name[0])
+            told = slurm_outputs.told(self.state, name[0]) or outputs.of_one_line(name[0])
             return told or (Unknown("output", self.files.called(*name)),)
         return found
 
