@@ -58,6 +58,23 @@ def test_ranks_that_a_launch_does_not_tell_are_not_those_reserved(head: str, run
     assert "how many of these are on a node is not told" in _left(found, what)
 
 
+@pytest.mark.parametrize(
+    ("run", "nodes", "ranks"),
+    [
+        ("mpirun -np 8 -npernode 4 ./t", "2", "4 on each node"),
+        ("mpirun -np 3 -npernode 4 ./t", "1", "3 on each node"),
+        ("mpirun -np 6 -npernode 4 ./t", "5", "not determined"),
+        ("mpirun -np 20 -npernode 4 ./t", "5", "4 on each node"),
+        ("mpirun -np $N -npernode 4 ./t", "5", "4 on each node"),
+        ("N=$(echo $COBALT_NODEFILE | wc -l)\nmpirun -np $((N * 4)) -npernode 4 ./t", "1", "4 on each node"),
+        ("N=$(cat $COBALT_NODEFILE | wc -l)\nmpirun -np $((N * 4)) -npernode 4 ./t", "5", "4 on each node"),
+    ],
+)
+def test_fewer_ranks_than_fill_the_nodes_are_on_the_first_ones(run: str, nodes: str, ranks: str) -> None:
+    found = _of(f"#COBALT -n 5 -t 10\n{run}")
+    assert {"nodes": nodes, "ranks": ranks}.items() <= _told(found).items()
+
+
 @pytest.mark.parametrize("run", ["solver -i a.dat", "source ../go.sh"])
 def test_slots_on_which_no_line_is_known_to_start_ranks_are_no_ranks(run: str) -> None:
     found = _of(f"#PBS -l nodes=2:ppn=16\nmodule load solver\n{run}")

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks.mpi import Size, told_by
 from hpclaunch.convert.mapping.slurm.batch.asked import number
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Ranks
+from hpclaunch.convert.mapping.slurm.starts.by_mpirun import of_all
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Place
 
 _KEY = ("ranks_per_node",)
+_NODES_KEY = ("nodes",)
 _LEFT = "how many of these are on a node is not told"
 _TODO = "write nodes and ranks_per_node"
 # Variables with the number of a job's nodes: qsub(1) of Torque 6 (PBS_NUM_NODES), of Grid Engine 8 (NHOSTS)
@@ -37,11 +40,30 @@ def put(reading: ShellReading, size: Size | None, mpirun: Layer, draft: Draft) -
     reserved, which is right where they say nothing, or name all of it."""
     if size is None or _is_all(reading, mpirun, draft):
         return
-    per_node = None if _fills_up(reading, mpirun, draft) else size.per_node
-    if per_node is not None:
-        draft.put(_KEY, per_node, size.places, size.what)
-    else:
+    its = _within(reading, mpirun, size, draft)
+    if its is None or _fills_up(reading, mpirun, draft):
         not_told(draft, size.places, size.what)
+        return
+    nodes, per_node = its
+    if nodes is not None:
+        why = f"the job has {draft.number('nodes')} nodes, and its ranks are on {nodes} of them"
+        total = mpirun.option("np")
+        what = size.what if total is None else f"{total.written} {size.what}"
+        draft.put(_NODES_KEY, nodes, size.places, what, why=why)
+    draft.put(_KEY, per_node, size.places, size.what)
+
+
+def _within(reading: ShellReading, mpirun: Layer, size: Size, draft: Draft) -> tuple[int | None, int] | None:
+    """The ranks on a node, and how many nodes have some where -np counts fewer than fill all nodes of the job
+    (else None for these). None where that is not told."""
+    nodes, total = draft.number("nodes"), mpirun.option("np")
+    count = number(total.value, reading, variables(draft)) if total is not None else None
+    if size.per_node is None or not nodes or not count:
+        return (None, size.per_node) if size.per_node is not None else None
+    its = of_all(reading, mpirun, Ranks(nodes, size.per_node, size.places), variables(draft))
+    if its.per_node is None:
+        return None
+    return (its.nodes if its.nodes != nodes else None), its.per_node
 
 
 def not_told(draft: Draft, places: tuple[Place, ...], what: str) -> None:
