@@ -45,6 +45,35 @@ def test_gpus_that_are_let_in(how: str, said: str) -> None:
     assert said in gpus.why
 
 
+@pytest.mark.parametrize("other", ["docker run --gpus all -v /d:/d lab/u:1 ./serve", "podman run lab/u:1"])
+def test_another_container_is_said_and_not_left_out(other: str) -> None:
+    found = _converted(f"{other}\ndocker run lab/t:1 bash -c './t; ./t2'")
+    (said,) = (each for each in found.findings if "a container of its own" in each.why)
+    assert (said.what.partition(" ")[0], said.places[0].line) == ("lab/u:1", 2)
+    assert said.why.endswith("told of line 3 of go.sh")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "docker run -d --name a lab/t:1 sleep infinity\ndocker exec a ./t",
+        "docker pull lab/t:1\ndocker run --rm lab/t:1 nvidia-smi\ndocker run lab/t:1 ./t",
+        "docker run --gpus all -it lab/t:1 bash",
+    ],
+)
+def test_what_one_container_does_is_no_other(text: str) -> None:
+    assert not any("of its own" in each.why for each in _converted(text).findings if each.kind == "left")
+
+
+def test_each_program_in_an_image_of_singularity_is_said() -> None:
+    found = _converted(
+        "singularity exec a.sif ls /d\nsingularity exec a.sif ./t 1\nsingularity exec b.sif ./t 2"
+    )
+    said = {each.what: each.why for each in found.findings if "a launch of its own" in each.why}
+    assert list(said) == ["./t 1"]
+    assert said["./t 1"].endswith("told of line 4 of go.sh")
+
+
 def test_a_container_whose_output_is_a_value_is_the_jobs_where_no_other_is() -> None:
     head = "#!/bin/bash\n#SBATCH --gres=gpu:1 -t 9\n"
     own = "LOG=$(docker run --rm -v /a:/b lab/t:1 python main.py)\n"

@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping.around import beyond, logs
 from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.mapping.docker import config_env, container, launch
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
-from hpclaunch.convert.mapping.docker.steps import started
+from hpclaunch.convert.mapping.docker.steps import Started, copies_of, started
 from hpclaunch.convert.mapping.environment import handed_on, of_no_run, reached
 from hpclaunch.convert.mapping.environment.exported import Ranks
 from hpclaunch.convert.mapping.environment.exported import put as put_exported
@@ -31,6 +31,7 @@ from hpclaunch.readback.shell.values import program_of, shown
 from hpclaunch.values.conversion import Finding, Place
 
 _MOST_NAMED = 20  # variables
+_ANOTHER = "make a job file of it too, where it is to run"
 _TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
 
 
@@ -83,17 +84,23 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
     steps = started(reading)
     main = docker_ssh.main_of(steps)
     if main is not None and main.container is not None and not main.words:
-        container.put_image(reading, steps, draft)
+        home = container.put_image(reading, steps, draft)
+        _say_other_containers(reading, steps, main, home, draft)
         return
     if main is not None and main.container is not None:
         home = container.container_of(steps, main)
         launch.put(launch.Launch(reading, steps, main, home), Allocation(), draft, options)
+        _say_other_containers(reading, steps, main, home, draft)
         return
     starts = _starts(reading)
     run = next((each for each in reversed(starts) if each.has_ranks), starts[-1] if starts else None)
     for start in starts:
-        if start is not run and start.has_ranks:
-            _say_another(reading, start, run, draft)
+        if start is not run and run is not None and (start.has_ranks or _is_container(start)):
+            where = _line_of(run.command)
+            why = (
+                f"a launch of its own: what is told of ranks, their command and variables is told of {where}"
+            )
+            draft.say("left", reading.origin(start.command), _text(start), why=why, todo=_ANOTHER)
     if run is not None:
         _put(reading, run, found, draft)
     _say_logs(reading, [each.command for each in starts], draft)
@@ -137,13 +144,31 @@ def _start(command: Command) -> _Start | None:
     return _Start(command, its, container, mpirun, by) if found else None
 
 
-def _say_another(reading: ShellReading, start: _Start, run: "_Start | None", draft: Draft) -> None:
-    """A launch beside the one of which the facts are told."""
-    assert run is not None
-    where = f"line {run.command.place.line} of {run.command.place.file}"
-    why = f"a launch of its own: what is told of ranks, their command and variables is told of {where}"
-    todo = "make a job file of it too, where it is to run"
-    draft.say("left", reading.origin(start.command), _text(start), why=why, todo=todo)
+def _say_other_containers(
+    reading: ShellReading, steps: Sequence[Started], main: Started, home: Started | None, draft: Draft
+) -> None:
+    """The containers beside that of which the facts are told. Those of one text, and the same on other hosts,
+    are one launch."""
+    its = {id(each) for each in (*copies_of(main, steps), *([home] if home is not None else []))}
+    groups = {each.group for each in (main, home) if each is not None}
+    for step in steps:
+        if id(step) in its or step.group in groups or step.roles != {"run"}:
+            continue
+        layer = step.layer("docker run")
+        if layer is not None and step.layer("docker exec") is None:
+            told = "image, mounts, GPUs and variables"
+            why = f"a container of its own: {told} are told of {_line_of((home or main).command)}"
+            what = " ".join((*map(shown, layer.words[:1]), step.text)).strip()
+            draft.say("left", reading.origin(step.command), what, why=why, todo=_ANOTHER)
+
+
+def _is_container(start: _Start) -> bool:
+    """Whether it starts a program in a container, and not what only looks at nodes or moves files."""
+    return start.container is not None and program_of(start.its[-1].words) not in PREPARES
+
+
+def _line_of(command: Command) -> str:
+    return f"line {command.place.line} of {command.place.file}"
 
 
 def _text(start: _Start) -> str:

@@ -22,7 +22,7 @@ _START_TEXTS = frozenset(
 _STARTERS = re.compile(rf"\b{any_of(CONTAINERS, REMOTE, STEPS, BY_MPI, BY_TORCH)}\b")
 _STARTS_IN_PYTHON = re.compile(r"(?s)(subprocess|os\.system|Popen).*\b(docker|ssh|srun|mpirun|singularity)\b")
 _DOCKER_ONLY = (
-    "it runs one container on the machine where it is typed, and asks no scheduler for nodes or for a time: "
+    "its containers are on the machine where it is typed, and it asks no scheduler for nodes or for a time: "
     "a job would have those that its configuration names, if any"
 )
 _OF_VARIABLES = {
