@@ -18,6 +18,7 @@ from hpclaunch.readback.shell.statements import (
     Assignment,
     Case,
     Declaration,
+    For,
     If,
     Loop,
     Redirection,
@@ -49,6 +50,7 @@ _PERHAPS = Told(
 )
 _PLUMBING = Told("without effect", "shell plumbing: ", "it has no effect on what is launched")
 _CONDITION = Told("carried", "conditions: ", "what depends on them is told where it stands")
+_ROUNDS = Told("carried", "a loop: ", "what its rounds do is told where it stands")
 _CALL = Told("carried", "a call: ", "what the function does is told where its commands stand")
 _FOLLOWED = Told("carried", "", "what that script does is told where its commands stand")
 _WRITES = Told("carried", "", "it writes a line of the script that is submitted, which is the job's")
@@ -145,6 +147,8 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     if isinstance(part, _CONDITIONAL):
         return _CONDITION
     if not isinstance(part, Simple):
+        if isinstance(part, For) and walk.repeats(statement.place):
+            return _ROUNDS
         return _PLUMBING  # a sum, or the line of a compound command, whose parts are told themselves
     if not part.words:
         return (

@@ -38,6 +38,15 @@ class Walk:
     def _followed(self) -> set[Line]:
         return set(map(line_of, unwrapped(self._reading).followed))
 
+    def repeats(self, place: Place) -> bool:
+        """Whether a loop that begins there has more in it than what only says or looks at something."""
+        return line_of(place) in self._repeating
+
+    @cached_property
+    def _repeating(self) -> set[Line]:
+        its = (each for each in self._reading.commands if each.loops and each.program not in PLUMBING)
+        return {line_of(loop.place) for each in its for loop in each.loops}
+
     def sourced(self, place: Place) -> Sourced | None:
         """What is sourced there."""
         return self._sourced.get(line_of(place))

@@ -111,6 +111,14 @@ def test_what_changes_the_ranks_surroundings_is_not_called_plumbing(line: str, k
     assert {each.kind for each in found if Place("run.sub", 3) in each.places} == {kind}
 
 
+@pytest.mark.parametrize(("body", "does"), [("frobnicate $i", True), ("echo $i", False)])
+def test_a_loop_whose_rounds_do_something_is_not_called_plumbing(body: str, does: bool) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N2\nfor i in 1 2; do\n{body}\ndone\nsrun python t.py\n"
+    found = conversion.convert(classified({"run.sub": text}), Options({})).findings
+    (loop,) = (each for each in found if "for i" in each.what)
+    assert (loop.kind == "carried", loop.kind == "without effect") == (does, not does)
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [
