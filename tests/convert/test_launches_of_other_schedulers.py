@@ -164,6 +164,45 @@ def test_what_another_scheduler_sets_is_not_the_submitters(line: str, name: str)
     assert "sets it" in _left(found, name)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("C=a.yaml\ncase $1 in\n-c) C=$2;;\nesac\nmpirun -np 4 ./t $C", "C is 'a.yaml' or ${2}"),
+        ("for S in 1 2 5; do\nmpirun -np 4 ./t --seed $S\ndone", "${S} is another one in each round"),
+        ("mpirun -np 4 ./t $1", "${1} is known only where the script runs"),
+    ],
+)
+def test_what_the_script_makes_itself_is_not_the_submitters(text: str, said: str) -> None:
+    found = _of(f"#PBS -l nodes=1:ppn=4\n{text}")
+    assert said in _left(found, "./t")
+    assert not any(each.key.startswith(("inherit", "command")) for each in found.findings)
+
+
+@pytest.mark.parametrize(("line", "whose"), [("#PBS -l nodes=1:ppn=1", "PBS"), ("#$ -cwd", "Grid Engine")])
+def test_the_folder_that_a_scheduler_makes_for_a_job_is_not_the_submitters(line: str, whose: str) -> None:
+    found = _of(f"{line}\nmpirun -np 1 ./t $TMPDIR $NM")
+    assert _told(found)["environment"] == "NM"
+    assert f"{whose} makes a folder" in _left(found, "TMPDIR")
+    assert _told(_of(f"{line}\nexport TMPDIR=/d\nmpirun -np 1 ./t $TMPDIR"))["environment"] == "TMPDIR"
+
+
+def test_the_folder_of_a_rank_is_its_shells() -> None:
+    found = _of("#PBS -l nodes=1:ppn=1\nmpirun -np 1 $PWD/t")
+    assert any(each.became.startswith("command: exec $PWD/t") for each in found.findings)
+    assert not any("PWD" in each.todo for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("line", "index"),
+    [("#PBS -J 1-8", "PBS_ARRAY_INDEX"), ("#PBS -t 1-8", "PBS_ARRAYID"), ("#$ -t 1-8", "SGE_TASK_ID")],
+)
+def test_an_array_of_jobs_is_said_with_its_index(line: str, index: str) -> None:
+    found = _of(f"{line}\nL=(a b c)\npython t.py ${{L[${index}]}}")
+    (its,) = (each for each in found.findings if each.kind == "left" and each.what == line.split(" ", 1)[1])
+    assert index in its.todo
+    assert f"{index}, which no job has, tells which of them it is" in _left(found, "python t.py")
+
+
 def test_an_array_of_lsf_is_said_and_is_no_part_of_the_name() -> None:
     found = _of('#BSUB -J "P[1-128]%4"\n#BSUB -n 1\npython run.py')
     assert "name: P" in {each.became for each in found.findings}

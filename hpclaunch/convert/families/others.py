@@ -21,6 +21,8 @@ from hpclaunch.convert.mapping.slurm.batch.asked import of_options
 from hpclaunch.convert.mapping.slurm.batch.export import Export
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, ranks
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
+from hpclaunch.convert.mapping.slurm.srun import run_command
+from hpclaunch.convert.mapping.words.made import in_doubt
 from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PREPARES
@@ -68,6 +70,8 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
             if not any(key[0] == "env" for key in draft.facts):
                 of_no_run.put(reading, found, draft)
         draft.findings[:] = [_no_question(each) for each in draft.findings]
+    if refusal.is_scheduler:
+        other_schedulers.say_temporary(refusal.name.removeprefix("a script for "), draft)
     singularity.say_images(inside, draft)
     singularity.say_runscript(inside, draft)
     draft.refuse(refusal.reason, [refusal.place], refusal.name, todo=_TODO)
@@ -185,7 +189,7 @@ def _put(reading: ShellReading, run: _Start, found: Allocation, draft: Draft) ->
         _ranks_of_step(reading, run.command, run.its, found, draft)
     if run.by_jsrun is not None:
         by_jsrun.put(reading, run.command, run.by_jsrun, draft)
-    _command(reading, run.command, run.its[-1], draft)
+    _command(reading, run, draft)
 
 
 def _ranks(reading: ShellReading, command: Command, mpirun: Layer, found: Allocation, draft: Draft) -> None:
@@ -232,9 +236,21 @@ def _ranks_of_step(
         draft.put(("ranks_per_node",), size.per_node, size.places, "srun")
 
 
-def _command(reading: ShellReading, command: Command, inner: Layer, draft: Draft) -> None:
-    written = line(list(inner.words))
-    if inner.words and not written.doubt:
-        what = " ".join(map(shown, inner.words))
-        draft.put(("command",), written.plain, reading.origin(command), what)
-        reached.inherit(submitters(written.names), (command.place,), draft, what)
+def _command(reading: ShellReading, run: _Start, draft: Draft) -> None:
+    """What each rank executes; asked for where it names what the script makes itself."""
+    command, words = run.command, run.its[-1].words
+    made = [*in_doubt(reading, words), *(each.variable for each in command.loops)]
+    written = line(list(words), dict.fromkeys(made, ""))
+    if not words:
+        return
+    what = " ".join(map(shown, words))
+    if written.doubt:
+        question = (
+            f"what each rank executes: {run_command.why_not_told(reading, command, words, written.doubt)}"
+        )
+        draft.ask(("command",), question, reading.origin(command), what)
+        return
+    draft.put(("command",), written.plain, reading.origin(command), what)
+    # A shell sets PWD itself, where it starts.
+    names = [each for each in submitters(written.names) if run.container is not None or each != "PWD"]
+    reached.inherit(names, (command.place,), draft, what)

@@ -19,6 +19,7 @@ from hpclaunch.values.conversion import Place
 
 Places = Sequence[Place]
 _SEE = "write it in a job file, where it has another name"
+_OWN_FOLDER = ("PBS", "Grid Engine", "PBS or Grid Engine")
 _SYSTEMS = {
     "PBS": "PBS",
     "BSUB": "LSF",
@@ -52,6 +53,16 @@ def put(directives: Sequence[Directive], draft: Draft) -> None:
                 draft.say("left", [directive.place], what, why=why, todo=_SEE)
 
 
+def say_temporary(name: str, draft: Draft) -> None:
+    """TMPDIR is not the submitter's: it is a folder that PBS and Grid Engine make for each job (qsub(1B) of
+    OpenPBS 23, qsub(1) of Grid Engine 8, "Environment variables")."""
+    if name not in _OWN_FOLDER:
+        return
+    for fact in draft.drop_values("inherit", {"TMPDIR"}):
+        why = f"{name} makes a folder for each job, and sets TMPDIR to it"
+        draft.say("left", fact.places, "TMPDIR", why=why, todo="write env.TMPDIR in the job file")
+
+
 def put_commands(reading: ShellReading, draft: Draft) -> None:
     """Say of commands of other schedulers, beside what the launcher starts, whose they are."""
     named = {(each.file, each.line) for finding in draft.findings for each in finding.places}
@@ -79,13 +90,21 @@ def _name(value: str, places: Places, what: str, draft: Draft) -> bool:
     return bool(good)
 
 
+def _array(whose: str, index: str) -> Callable[[str, Places, str, Draft], bool]:
+    def rule(value: str, places: Places, what: str, draft: Draft) -> bool:
+        todo = f"write a sweep over what the command makes of {index}"
+        why = f"an array of {whose}'s jobs, each with an index of its own"
+        draft.say("left", places, what, why=why, todo=todo)
+        return True
+
+    return rule
+
+
 def _lsf_name(value: str, places: Places, what: str, draft: Draft) -> bool:
     """NAME[1-8]%2 is an array of jobs (bsub(1), -J)."""
     name, bracket, rest = value.partition("[")
     if bracket:
-        todo = "write a sweep over what the command makes of LSB_JOBINDEX"
-        why = "an array of LSF's jobs, each with an index of its own"
-        draft.say("left", places, f"[{rest}", why=why, todo=todo)
+        _array("LSF", "LSB_JOBINDEX")(rest, places, f"[{rest}", draft)
     return _name(name, places, what, draft) or bool(bracket)
 
 
@@ -259,6 +278,8 @@ _RULES: dict[str, dict[str, Callable[[str, Places, str, Draft], bool]]] = {
         "-A": _hint("account"),
         "-P": _hint("account"),
         "-M": _hint("mail"),
+        "-J": _array("PBS", "PBS_ARRAY_INDEX"),
+        "-t": _array("Torque", "PBS_ARRAYID"),
     },
     "LSF": {
         "-J": _lsf_name,
@@ -287,6 +308,7 @@ _RULES: dict[str, dict[str, Callable[[str, Places, str, Draft], bool]]] = {
     },
     "Grid Engine": {
         "-N": _name,
+        "-t": _array("Grid Engine", "SGE_TASK_ID"),
         "-l": _sge_resources,
         "-q": _hint("partition"),
         "-P": _hint("account"),

@@ -126,5 +126,5 @@ def inherit(
             draft.say("left", places, what, why=why, todo=f"set {name} in env")
             continue
         key = "secrets" if is_secret(name) else "inherit"
-        why = "nobody gave it: it is taken from the shell of who submits, as sbatch did"
+        why = "nobody gave it: it is taken from the shell of who submits"
         draft.put((key, draft.count(key)), name, places, what, why=why)

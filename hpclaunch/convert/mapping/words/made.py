@@ -10,6 +10,8 @@ from hpclaunch.convert.shell.names import used
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
 _OF_ARRAYS = re.compile(r"SLURM_ARRAY_\w+")
+# Those of PBS and Torque, Grid Engine and LSF (qsub(1B) of OpenPBS 23 and Torque 6, qsub(1), bsub(1)).
+_OF_OTHERS = re.compile(r"\$\{?(PBS_ARRAY_INDEX|PBS_ARRAYID|SGE_TASK_ID|LSB_JOBINDEX)\b")
 _IN_SUM = re.compile(r"(?:\$\{([A-Za-z_]\w*)\}|\$?(?<![\w#{])([A-Za-z_]\w*)(?![\w\[}]))")
 _NUMBER = re.compile(r"0|[1-9]\d{0,17}")
 _MOST = 4
@@ -53,6 +55,9 @@ def alternatives(reading: ShellReading, name: str) -> str:
         of_array = any("SLURM_ARRAY_" in each.text for each in reading.sources)
         if of_array and reading.of_points:
             return f"{name} is {told[0]}, and {OF_INDEX}"
+        of_other = next((found[1] for each in reading.sources if (found := _OF_OTHERS.search(each.text))), "")
+        if of_other:
+            return f"{name} is {told[0]}, and {of_other}, which no job has, tells which of them it is"
         todo = ", as --env SBATCH_ARRAY_INX=1-8 does" if of_array else ""
         return f"{name} is {told[0]}, and nothing tells which of them it is{todo}"
     others = list(dict.fromkeys(_shown(each) for each in given if not _text(each)))

@@ -25,7 +25,7 @@ from hpclaunch.convert.mapping.words.texts import Line, by_name, line, submitter
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer, layers, length
 from hpclaunch.convert.programs.names import BY_MPI, STEPS
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.convert.shell.walk import wanted_inside
@@ -33,8 +33,8 @@ from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, sh
 from hpclaunch.values.conversion import Place
 
 _SHELL = (
-    "ranks get what the job file names, and not all that was exported where sbatch was typed, such as the "
-    "PATH of an environment that was active there"
+    "ranks get what the job file names, and not all that was exported where the script was started, such as "
+    "the PATH of an environment that was active there"
 )
 _ACTIVATE = "where they need such an environment activate it in the command, or write its PATH in env"
 _EACH_RANK = "what the shell did once on a node, before the launcher, each rank does for itself"
@@ -81,7 +81,7 @@ def put(
     old = _read_before(reading, run, words)
     if written.doubt or not words or old or run.option("multi-prog"):
         nothing = "nothing" if run.in_enroot is None else "the image's own command, which no line tells"
-        why = _doubt(reading, run, words, written.doubt) if written.doubt else nothing
+        why = why_not_told(reading, run.command, words, written.doubt) if written.doubt else nothing
         if run.option("multi-prog"):
             why = "several programs, which a file names"
         elif old:
@@ -286,12 +286,10 @@ def _names(word: Value, layer: Layer) -> bool:
     return base_name(word) == layer.program
 
 
-def _doubt(reading: ShellReading, run: Step, words: Sequence[Value], doubt: str) -> str:
-    """Why the command is not told."""
+def why_not_told(reading: ShellReading, run: Command, words: Sequence[Value], doubt: str) -> str:
+    """Why what the ranks of a run execute is not told, by the part that is in doubt."""
     names = [name for name in in_doubt(reading, words) if doubt == f"${{{name}}}"]
-    loop = next(
-        (each for each in run.command.loops if each.values and doubt == f"${{{each.variable}}}"), None
-    )
+    loop = next((each for each in run.loops if each.values and doubt == f"${{{each.variable}}}"), None)
     said = f"{doubt} is known only where the script runs"
     if doubt == "${0}":
         said = f"{doubt} is the script itself, under the name of the copy that sbatch starts"
