@@ -81,6 +81,7 @@ _UNUSED: Mapping[Role, tuple[str, str]] = {
     "mounts": ("a list of mounts", "nothing in the launcher refers to it"),
     "mca": ("settings of Open MPI", "give those that the job needs as OMPI_MCA_NAME in env"),
     "env file": ("variables for a container", "no command that is launched has it as --env-file"),
+    "accelerate": ("a configuration of accelerate", "no --config_file of a launch in the script names it"),
     "manifest": ("a manifest beside a script", "convert it without the script: what starts the ranks is one"),
     "own script": ("a script that hpclaunch rendered", "give it alone, to convert it"),
     "own manifest": ("a manifest that hpclaunch rendered", "give it alone, to convert it"),

@@ -25,6 +25,7 @@ Role = Literal[
     "mounts",  # mounts.txt, SRC:DST on each line
     "mca",  # mca_params.conf
     "env file",  # docker's --env-file
+    "accelerate",  # accelerate's own file of configuration
     "manifest",
     "own script",  # rendered by hpclaunch
     "own manifest",
@@ -159,6 +160,9 @@ _BIND_ARRAY = re.compile(r"^[ \t]*(?:declare -a |export )?bind_(?:cpu_cores|mem)
 _HOST = re.compile(r"[A-Za-z0-9][\w.\-\[\],]*(?:(?::\d+)|(?:\s+(?:slots|max[_-]slots)\s*=\s*\d+)+)?")
 _MOUNT = re.compile(r"[^\s:#]+:/[^\s:]*(?::[\w,+]+)?")
 _MCA = re.compile(r"[a-z][a-z0-9_]*\s*=.*")
+# accelerate/commands/config/config_args.py: no file of it is without.
+_OF_ACCELERATE = re.compile(r"^(?:compute_environment|distributed_type)[ \t]*:", re.MULTILINE)
+_OF_ACCELERATE_JSON = re.compile(r"\s*\{[^{}]*\"(?:compute_environment|distributed_type)\"\s*:")
 _OTHER_PROGRAM = re.compile(r"\A#!.*\b(?:python|perl|ruby|node|Rscript|awk|expect)")
 _SHELL_LINE = re.compile(
     r"^[ \t]*(?:#SBATCH|#PBS|#BSUB|#\$|export |source |\. |set [-+]|if |for |while |case |function "
@@ -219,6 +223,10 @@ def _is_manifest(name: str, text: str) -> bool:
     return named or bool(_MANIFEST.match(text.lstrip())) or is_manifest(text)
 
 
+def _is_of_accelerate(name: str, text: str) -> bool:
+    return not text.startswith("#!") and bool(_OF_ACCELERATE.search(text) or _OF_ACCELERATE_JSON.match(text))
+
+
 def _is_points(name: str, text: str) -> bool:
     of_a_record = text.startswith('{"keys":') and '"points":' in text
     return of_a_record or ("\0" in text and not _STARTS.search(text))
@@ -232,6 +240,7 @@ _BY_TEXT: tuple[tuple[Role, Callable[[str, str], bool]], ...] = (
     ("hostfile", _is_hostfile),
     ("mounts", lambda name, text: _all_are(_MOUNT, text) and not text.startswith("#!")),
     ("mca", _is_mca),
+    ("accelerate", _is_of_accelerate),
 )
 
 

@@ -18,7 +18,7 @@ from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError, Problem
 
 # What families read beside the shell's own texts.
-_BESIDE = frozenset(("binding", "mounts", "hostfile", "mca", "env file", "program"))
+_BESIDE = frozenset(("binding", "mounts", "hostfile", "mca", "env file", "program", "accelerate"))
 _MOST_EMPTY = 20  # variables that a template leaves empty: each costs a walk, of a long text seconds
 _LONG = 50_000  # characters
 _MEND = "mend it, and convert again"

@@ -57,6 +57,34 @@ def test_what_accelerate_tells_by_variables_is_in_env(words: str, env: dict[str,
     assert env or found == {"OMP_NUM_THREADS": "1"}
 
 
+@pytest.mark.parametrize(
+    ("text", "words", "nodes", "ranks"),
+    [
+        ("distributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 8  # all\n", "", "2", "4"),
+        ("distributed_type: FSDP\n# num_machines: 2\nnum_processes: 8\n", "", "1", "8"),
+        ('{\n  "distributed_type": "NO",\n  "num_machines": 1,\n  "num_processes": 1\n}\n', "", "1", "1"),
+        ("compute_environment: LOCAL_MACHINE\nnum_machines: 2\n", "--num_processes 6", "2", "3"),
+        ("compute_environment: LOCAL_MACHINE\nnum_processes: 8\n", "--num_machines 4", "4", "2"),
+        ("compute_environment: LOCAL_MACHINE\nnum_machines: 3\nnum_processes: 8\n", "", "3", ASK),
+        ("compute_environment: LOCAL_MACHINE\n", "", "1", ASK),
+    ],
+)
+def test_a_file_of_accelerates_that_is_given_tells_nodes_and_ranks(
+    text: str, words: str, nodes: str, ranks: str
+) -> None:
+    run = f"accelerate launch --config_file conf/acc.yaml {words} t.py\n"
+    found = convert(classified({"run.sh": f"#!/bin/bash\n{run}", "acc.yaml": text}), Options({}))
+    job = loaded(found.job)
+    assert (job["nodes"], job["ranks_per_node"]) == (nodes, ranks)
+    assert not any(each.kind == "unread" for each in found.findings)
+
+
+def test_a_file_of_accelerates_that_no_launch_names_is_said() -> None:
+    texts = {"run.sh": "accelerate launch --config_file b.yaml t.py\n", "a.yaml": "distributed_type: FSDP\n"}
+    (unused,) = (each for each in convert(classified(texts), Options({})).findings if each.kind == "unread")
+    assert unused.what == "a configuration of accelerate"
+
+
 def test_what_a_file_of_accelerates_may_say_is_not_guessed() -> None:
     asked = _job("#SBATCH -N 2\nsrun accelerate launch --config_file c.yaml t.py")
     assert asked["ranks_per_node"] == ASK

@@ -26,6 +26,8 @@ HERE = f"kubectl apply -f - <<EOF\n{POD}EOF\n"
         ("hosts", "n1 slots=8\nn2 slots=8\n", "hostfile"),
         ("mounts.txt", "/a:/b\n/c:/d:ro\n", "mounts"),
         ("notes", "Dear all,\n", "unclear"),
+        ("a.yaml", "compute_environment: LOCAL_MACHINE\nnum_processes: 8\n", "accelerate"),
+        ("a.yaml", "kind: ConfigMap\ndata:\n  a.yaml: |\n    compute_environment: X\n", "manifest"),
         ("train.py", "#!/usr/bin/env python\nx = 1\n", "program"),
         ("train.py", "for i in x:\n    y=1\n", "program"),
     ],

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.ranks import deepspeed, mpi
+from hpclaunch.convert.mapping.ranks import accelerate_file, deepspeed, mpi
 from hpclaunch.convert.mapping.ranks.rendezvous import SETS_ALL, carries_addresses
 from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Ranks
@@ -105,6 +105,13 @@ def size(
     if option is None:
         alone = layer.program in _ONE_ALONE
         by_file = layer.option("config_file")
+        in_file = accelerate_file.told(reading, layer)
+        if by_file is not None and in_file is not None and "num_processes" in in_file:
+            total, place = in_file["num_processes"]
+            count = total // nodes if nodes and total % nodes == 0 else None
+            what = f"num_processes: {total}"
+            doubt = "" if count else f"{what} are on {nodes or 'nodes that are not told'}"
+            return FanOut(count or None, (*lines_of(reading, command, by_file), place), what, doubt)
         if by_file is not None:
             doubt = f"{by_file.written} may say it (num_processes), and that file is not read"
             return FanOut(None, lines_of(reading, command, by_file), by_file.written, doubt)
@@ -137,6 +144,10 @@ def nodes_of(
     listed = deepspeed.hosts(reading, layer) if option is None else None
     if listed is not None:
         return FanOut(listed.hosts.count, listed.hosts.places, listed.hosts.what)
+    in_file = accelerate_file.told(reading, layer) if option is None else None
+    if in_file is not None:
+        machines, place = in_file["num_machines"]
+        return FanOut(machines or None, (command.place, place), f"num_machines: {machines}")
     if option is None:
         return _nodes_of_composer(reading, command, layer, slurm)
     count = number(option.value, reading, slurm)
@@ -223,14 +234,18 @@ def _option(reading: ShellReading, command: Command, layer: Layer, option: Optio
     elif layer.program == "deepspeed" and deepspeed.option(layer, option, places, draft):
         return
     elif layer.program == "accelerate":
-        of_accelerate(layer, option, places, draft)
+        is_read = option.name == "config_file" and accelerate_file.told(reading, layer) is not None
+        of_accelerate(layer, option, places, draft, is_read=is_read)
     else:
         why = f"an option of {layer.program}, which the job does without"
         draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
 
 
-def of_accelerate(layer: Layer, option: Option, places: tuple[Place, ...], draft: Draft) -> None:
-    """What accelerate tells the program by variables is in the job's env."""
+def of_accelerate(
+    layer: Layer, option: Option, places: tuple[Place, ...], draft: Draft, *, is_read: bool = False
+) -> None:
+    """What accelerate tells the program by variables is in the job's env. `is_read`: the file of its
+    configuration was given."""
     found, needs = accelerate.variable(option), accelerate.family(option)
     if needs and layer.option(needs) is None:
         why = f"accelerate tells it to the program with --{needs} alone"
@@ -242,6 +257,10 @@ def of_accelerate(layer: Layer, option: Option, places: tuple[Place, ...], draft
         draft.put(("env", found[0]), found[1], places, option.written, why=why)
     elif option.name == "config_file":
         why = "that file is not read: what it says beside the command line is told to no rank"
+        if not is_read and layer.option("nnodes") is None:
+            why = f"{why}, and it may be of several nodes (num_machines)"
+        if is_read:
+            why = "it is read for num_machines and num_processes alone: what else it says is told to no rank"
         todo = (
             "write what it says as variables in env (ACCELERATE_MIXED_PRECISION, FSDP_*), or let one rank on "
             "each node run `accelerate launch`"
