@@ -274,3 +274,13 @@ def test_a_number_of_each_rank_that_the_scripts_shell_puts_in_is_told(line: str,
     text = f"#!/bin/bash\n#SBATCH -t 60 -N 2 --gpus-per-node=8 --ntasks-per-node=1\n{line}\n"
     found = convert(classified({"run.sub": text}), Options({})).findings
     assert sum(each.kind == "defect" and "in the words of srun" in each.what for each in found) == told
+
+
+def test_launches_that_begin_alike_are_told_apart_in_the_question() -> None:
+    names = ("red", "green", "blue", "grey", "pink", "black", "white")
+    run = "torchrun --nproc_per_node=8 train_them_all.py --settings conf/all/colours"
+    lines = "\n".join(f"{run}/{each}.yaml" for each in names)
+    found = convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({}))
+    (asked,) = (each.why for each in found.findings if (each.kind, each.key) == ("question", "command"))
+    assert all(f"/{each}.yaml" in asked for each in (*names[:4], names[-1]))
+    assert "; and 2 more)" in asked

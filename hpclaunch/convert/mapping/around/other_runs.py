@@ -11,7 +11,7 @@ from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.amount import counted
 from hpclaunch.values.conversion import Place
 
-_SHOWN = 4
+_SHOWN, _LONGEST = 4, 60
 
 
 class Start(Struct, frozen=True):
@@ -93,7 +93,7 @@ def _ask_alike(run: Step, others: Sequence[Step], draft: Draft, todo: str) -> No
     as_large = [step for step in others if (step.ranks.nodes, step.ranks.per_node) == size]
     other = alike(as_large, run)
     if other:
-        listed = "; ".join(step.text[:60] for step in other[:_SHOWN])
+        listed = _listed([step.text for step in other])
         taken_one = run.text[:60]
         draft.say(
             "question",
@@ -108,7 +108,7 @@ def ask_for_one(run: Step, others: Sequence[Command], draft: Draft) -> None:
     """The question which of several launches the job's command is, where no step of a job is like them."""
     if not others:
         return
-    listed = "; ".join(" ".join(map(shown, each.words))[:60] for each in others[:_SHOWN])
+    listed = _listed([" ".join(map(shown, each.words)) for each in others])
     places = [run.command.place, *(each.place for each in others)]
     question = f"what each rank executes: {run.text}, or what the script starts beside it ({listed})"
     draft.unsay(("command",))
@@ -133,6 +133,16 @@ def ask_which(run: Start, others: Sequence[Start], draft: Draft, todo: str) -> N
 
 def _start(step: Step) -> Start:
     return Start(step.text, step.command.place, step.ranks.nodes, step.ranks.per_node)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """The first of the texts, for people: their heads, or their ends where they begin alike."""
+    texts = list(dict.fromkeys(texts))
+    heads = [each[:_LONGEST] for each in texts]
+    if len(set(heads)) < len(heads):
+        heads = [each if len(each) <= _LONGEST else f"...{each[3 - _LONGEST :]}" for each in texts]
+    more = [f"and {len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else []
+    return "; ".join([*heads[:_SHOWN], *more])
 
 
 def _is_one(step: Step) -> bool:
