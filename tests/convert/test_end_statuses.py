@@ -225,3 +225,10 @@ def test_a_script_that_stays_gives_no_status(last: str) -> None:
     assert not any(_ENDS in each.why for each in convert(classified({"a.sub": text}), Options({})).findings)
     other = text.replace(last, "sleep 60")
     assert any(_ENDS in each.why for each in convert(classified({"a.sub": other}), Options({})).findings)
+
+
+@pytest.mark.parametrize(("what", "said"), [("nvidia-smi", False), ("docker run lab/t:1 ./t", True)])
+def test_the_end_of_a_script_that_launches_nothing_hides_no_run(what: str, said: bool) -> None:
+    text = f"#!/bin/bash\nfor h in a b; do\n  ssh -T $h {what}\ndone\necho done\n"
+    found = convert(classified({"look.sh": text}), Options({})).findings
+    assert any(_ENDS in each.why for each in found if each.kind == "defect") == said

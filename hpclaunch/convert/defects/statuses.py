@@ -216,7 +216,10 @@ def _is_pipe_of_run(last: tree.Node, runs: Collection[int]) -> bool:
 
 
 def _of_end(reading: ShellReading, parsed: Parsed, texts: list[Parsed], job: Draft) -> Iterator[Finding]:
-    """A script that ends with 0 by every way on which its runs, or the job's own, have failed."""
+    """A script that ends with 0 by every way on which its runs, or the job's own, have failed. One of which
+    nothing is told has none: what it starts over ssh may look at hosts alone."""
+    if job.refused and not job.facts:
+        return
     evaluated = {
         each.place.line
         for each in reading.starting
