@@ -143,3 +143,12 @@ def test_an_order_over_nodes_is_lost_where_they_have_more_than_one_rank(ranks: i
     text = f"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=4 -t 5\nmpirun -np {ranks} --map-by node ./t\n"
     found = convert(classified({"run.sub": text}), Options({})).findings
     assert [each.kind for each in found if each.what == "--map-by node"] == [kind]
+
+
+@pytest.mark.parametrize("program", ["./solve", "./build/alltoall_perf"])
+def test_another_launch_of_one_rank_is_said_to_be_one(program: str) -> None:
+    text = f"mpirun -np 1 {program} 1\nmake clean\nmpirun -np 1 {program} 2\n"
+    found = convert(classified({"run.sh": f"#!/bin/bash\n{text}"}), Options({})).findings
+    left = {each.places[0].line: each.why for each in found if each.kind == "left"}
+    assert "it starts ranks of its own" in left[2]
+    assert "not part of what is launched" in left[3]

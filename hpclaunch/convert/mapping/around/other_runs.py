@@ -50,18 +50,20 @@ def put(reading: ShellReading, run: Step, others: Sequence[Step], draft: Draft) 
         for place in fact.places
     }
     instead = fallbacks([step.command for step in (run, *others)])
+    is_test = is_preparation(run)  # and so may the others be the job's as well
     every = [
         step
         for step in others
         if step.command is not run.command
         and step.command.place != run.command.place
         and step.words
-        and not (step.command.within or step.command.signals or is_preparation(step))
+        and not (step.command.within or step.command.signals)
+        and (is_test or not is_preparation(step))
         and id(step.command) not in instead
         and step.command.place not in taken
     ]
     found = [step for step in every if not _is_one(step)]
-    for step in found:
+    for step in every if _is_one(run) else found:
         if step.command.place not in told:
             why = "it starts ranks of its own, and a job starts them once"
             todo = "submit it as a job of its own, or let one script start both"
