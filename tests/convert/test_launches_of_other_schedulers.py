@@ -139,6 +139,13 @@ def test_a_word_of_jsrun_is_none_of_the_command() -> None:
     assert _told(found)["GPUs"] == "6 on each node"
 
 
+def test_what_jsrun_and_aprun_say_of_cores_and_gpus_is_not_left_out() -> None:
+    found = _of("#BSUB -nnodes 2\njsrun -n 2 -r 1 -a 4 -c 40 -g $(($1)) ./t")
+    assert "cores" in _left(found, "-c 40")
+    assert "how many GPUs these are" in _left(found, "-g $(($1))")
+    assert "cores" in _left(_of("#PBS -l nodes=2\naprun -n 4 -N 2 -d 8 ./t"), "-d 8")
+
+
 @pytest.mark.parametrize(
     "run", ["jsrun -n 4 -r 2", "orterun -np 4", "horovodrun -np 4", "mpirun_rsh -np 2 a b"]
 )

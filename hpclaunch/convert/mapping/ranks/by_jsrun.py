@@ -17,14 +17,15 @@ from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, program_of
 from hpclaunch.values.conversion import Place
 
+_TODO = "write gpus_per_node"
 PROGRAMS = ("jsrun", "aprun", "flux run", "flux submit")
 _TOLD = frozenset(
     (
-        *("nrs", "tasks_per_rs", "cpu_per_rs", "gpu_per_rs", "rs_per_host", "np", "npernode", "depth", "env"),
+        *("nrs", "tasks_per_rs", "gpu_per_rs", "rs_per_host", "np", "npernode", "env"),
         *("nodes", "gpus_per_task", "gpus_per_node", "time"),
     )
 )
-_BINDS = ("bind", "cc", "launch_distribution", "latency_priority")
+_BINDS = ("bind", "cpu_per_rs", "depth", "cc", "launch_distribution", "latency_priority")
 
 
 def is_run(command: Command, layer: Layer, inner: Layer) -> bool:
@@ -62,6 +63,9 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
     gpus = _per_host(numbers, "gpu_per_rs", nodes) if numbers.get("gpu_per_rs") else None
     if gpus:
         draft.put(("gpus_per_node",), gpus, _lines(reading, command, of_gpus), _written(of_gpus))
+    elif layer.option("gpu_per_rs") and numbers.get("gpu_per_rs") != 0:
+        why = "how many GPUs these are on a node is not told"
+        draft.say("left", _lines(reading, command, of_gpus), _written(of_gpus), why=why, todo=_TODO)
     on_node, ranks = numbers.get("gpus_per_node"), draft.number("ranks_per_node")
     each_has = numbers.get("gpus_per_task")
     of_gpus = [each for each in layer.options if each.name in ("gpus_per_node", "gpus_per_task")]
