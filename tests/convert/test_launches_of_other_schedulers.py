@@ -139,6 +139,11 @@ def test_a_word_of_jsrun_is_none_of_the_command() -> None:
     assert _told(found)["GPUs"] == "6 on each node"
 
 
+def test_ranks_that_may_be_one_number_or_another_are_said_with_both() -> None:
+    found = _of("#PBS -l nodes=2\nN=4\n[[ $1 = -n ]] && N=8\nmpirun -npernode $N ./t")
+    assert "is not told: N is '4' or '8', and which" in _left(found, "-npernode")
+
+
 def test_what_jsrun_and_aprun_say_of_cores_and_gpus_is_not_left_out() -> None:
     found = _of("#BSUB -nnodes 2\njsrun -n 2 -r 1 -a 4 -c 40 -g $(($1)) ./t")
     assert "cores" in _left(found, "-c 40")

@@ -9,6 +9,7 @@ from hpclaunch.convert.mapping.ranks.mpi import Size, told_by
 from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Ranks
 from hpclaunch.convert.mapping.slurm.starts.by_mpirun import of_all
+from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import shown
@@ -42,7 +43,9 @@ def put(reading: ShellReading, size: Size | None, mpirun: Layer, draft: Draft) -
         return
     its = _within(reading, mpirun, size, draft)
     if its is None or _fills_up(reading, mpirun, draft):
-        not_told(draft, size.places, size.what)
+        told = told_by(mpirun, lambda option: None)
+        which = either_of(reading, told.option.value or ()) if told is not None else ""
+        not_told(draft, size.places, size.what, which)
         return
     nodes, per_node = its
     if nodes is not None:
@@ -66,12 +69,14 @@ def _within(reading: ShellReading, mpirun: Layer, size: Size, draft: Draft) -> t
     return (its.nodes if its.nodes != nodes else None), its.per_node
 
 
-def not_told(draft: Draft, places: tuple[Place, ...], what: str) -> None:
-    """Say that no line tells the ranks that the launch has on a node: what is reserved for it does not."""
+def not_told(draft: Draft, places: tuple[Place, ...], what: str, which: str = "") -> None:
+    """Say that no line tells the ranks that the launch has on a node: what is reserved for it does not.
+    `which` are the values that it may have."""
     slots = draft.number("ranks_per_node")
     draft.unsay(_KEY)
     draft.facts.pop(_KEY, None)
-    why = f"{_LEFT}; the script asks for {slots} slots on each" if slots else _LEFT
+    why = f"{_LEFT}: {which}" if which else _LEFT
+    why = f"{why}; the script asks for {slots} slots on each" if slots else why
     draft.say("left", places, what, why=why, todo=_TODO)
 
 
