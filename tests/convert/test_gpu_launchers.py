@@ -67,6 +67,7 @@ def test_what_accelerate_tells_by_variables_is_in_env(words: str, env: dict[str,
         ("compute_environment: LOCAL_MACHINE\nnum_processes: 8\n", "--num_machines 4", "4", "2"),
         ("compute_environment: LOCAL_MACHINE\nnum_machines: 3\nnum_processes: 8\n", "", "3", ASK),
         ("compute_environment: LOCAL_MACHINE\n", "", "1", ASK),
+        ("compute_environment: LOCAL_MACHINE\n", "--num_machines 2 --num_processes 4", "2", "2"),
     ],
 )
 def test_a_file_of_accelerates_that_is_given_tells_nodes_and_ranks(

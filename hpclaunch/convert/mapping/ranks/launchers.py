@@ -234,8 +234,10 @@ def _option(reading: ShellReading, command: Command, layer: Layer, option: Optio
     elif layer.program == "deepspeed" and deepspeed.option(layer, option, places, draft):
         return
     elif layer.program == "accelerate":
-        is_read = option.name == "config_file" and accelerate_file.told(reading, layer) is not None
-        of_accelerate(layer, option, places, draft, is_read=is_read)
+        in_file = accelerate_file.told(reading, layer) if option.name == "config_file" else None
+        if in_file is not None:
+            places = (*places, in_file["num_machines"][1])
+        of_accelerate(layer, option, places, draft, is_read=in_file is not None)
     else:
         why = f"an option of {layer.program}, which the job does without"
         draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
