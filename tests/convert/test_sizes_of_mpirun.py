@@ -152,3 +152,19 @@ def test_another_launch_of_one_rank_is_said_to_be_one(program: str) -> None:
     left = {each.places[0].line: each.why for each in found if each.kind == "left"}
     assert "it starts ranks of its own" in left[2]
     assert "not part of what is launched" in left[3]
+
+
+@pytest.mark.parametrize(
+    ("run", "option"),
+    [
+        ("mpirun -np $n ./t", "-np ${n}"),
+        ("salloc -n $n mpirun ./t", "-n ${n}"),
+        ("salloc -n $n srun --mpi=pmix ./t", "-n ${n}"),
+        ("torchrun --nproc_per_node=$n t.py", "--nproc_per_node=${n}"),
+    ],
+)
+def test_ranks_that_are_others_in_each_round_are_asked_as_that(run: str, option: str) -> None:
+    found = converted(f"for n in 2 4 8; do\n{run}\ndone").findings
+    (asked,) = (each for each in found if each.key == "ranks_per_node")
+    assert f"{option} is another number in each round of the loop over 2 4 8" in asked.why
+    assert {place.line for place in asked.places} == {2, 3}

@@ -12,13 +12,15 @@ from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, outside
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, gpus_of, last
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.made import either_of
-from hpclaunch.convert.programs.layers import MPI, Layer, layers
+from hpclaunch.convert.programs.layers import MPI, Layer, Option, layers
 from hpclaunch.convert.reading import Loop, ShellReading
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
 
 _OF_SCRIPT = "one run of the script"
 _ONCE = "the script starts its command once, without srun and mpirun"
+# What salloc, mpirun and launchers for GPUs are told of how many there are.
+_COUNT = frozenset(("ntasks", "ntasks-per-node", "np", "npernode", "nproc_per_node", "num_processes"))
 _STARTS_ITSELF = (
     "where it starts ranks itself write ranks_per_node, mpi, and as `command` what each of them executes; "
     "where it is to have the cores of all of them write bind: {cpus: none, memory: none}"
@@ -135,7 +137,7 @@ def _say_default(run: Step, found: Allocation, draft: Draft) -> None:
     draft.say("question", (run.command.place,), "no line says how many ranks", why=why, todo=todo)
 
 
-def _loop_of(run: Step, own: Asked | None) -> Loop | None:
+def _loop_of(run: Step, own: Asked | Option | None) -> Loop | None:
     """The loop that gives an option of the run another value in each round."""
     names = names_in(own.value or ()) if own is not None else set()
     return next((each for each in run.command.loops if each.variable in names), None)
@@ -143,8 +145,11 @@ def _loop_of(run: Step, own: Asked | None) -> Loop | None:
 
 def _ask_ranks(run: Step, doubt: str, places: tuple[Place, ...], what: str, draft: Draft) -> None:
     """The ranks on a node, which no line tells, or which are others in each round."""
-    own = run.option("ntasks-per-node") or run.option("ntasks")
+    own: Asked | Option | None = run.option("ntasks-per-node") or run.option("ntasks")
     loop = _loop_of(run, own)
+    if loop is None:
+        counts = (each for its in layers(run.command.words) for each in its.options if each.name in _COUNT)
+        own, loop = next(((each, of) for each in counts if (of := _loop_of(run, each))), (own, None))
     if own is None or loop is None:
         draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", places, what)
         return
