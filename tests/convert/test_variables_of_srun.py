@@ -102,3 +102,14 @@ def test_what_srun_does_not_read_is_no_variable_of_its(name: str, is_its: bool) 
     found = _converted("#SBATCH -N 2 --ntasks-per-node=8", f"export {name}=--label", f"srun ${name} ./x")
     assert (name in loaded(found.job).get("env", {})) is not is_its
     assert any("srun takes it for an option" in each.why for each in found.findings) is is_its
+
+
+def test_the_limit_that_srun_takes_of_a_variable_is_said_as_that_of_its_option() -> None:
+    found = _converted("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_TIMELIMIT=5", _RUN)
+    said = next(each for each in found.findings if each.what == "SLURM_TIMELIMIT")
+    assert said.kind == "left"
+
+
+def test_the_folder_that_srun_takes_of_a_variable_is_that_of_the_ranks() -> None:
+    job = _job("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_REMOTE_CWD=/work", _RUN)
+    assert job["workdir"] == "/work"

@@ -5,7 +5,7 @@ from hpclaunch.convert.mapping.around import surroundings
 from hpclaunch.convert.mapping.environment import set_again
 from hpclaunch.convert.mapping.environment.exported import Ranks
 from hpclaunch.convert.mapping.environment.exported import put as put_exported
-from hpclaunch.convert.mapping.ranks import launchers
+from hpclaunch.convert.mapping.ranks import launchers, torch_variables
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.srun import run_command
 from hpclaunch.convert.mapping.slurm.starts import alone
@@ -36,7 +36,7 @@ def put(reading: ShellReading, draft: Draft) -> bool:
             draft.say("left", (place,), run.text, why=why, todo=todo)
     else:
         launchers.put_launcher(reading, run.command, launcher, draft)
-        option = starts_per_node(launcher)
+        option = starts_per_node(torch_variables.of_command(launcher, run.command))
         text = known(option.value or ()) if option is not None else None
         if option is not None and text and text.isdecimal() and int(text):
             draft.put(("ranks_per_node",), int(text), (place,), option.written)

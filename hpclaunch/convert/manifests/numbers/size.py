@@ -1,6 +1,7 @@
 """How many nodes, GPUs and ranks: pods, their limits, slots, and what mpirun or torchrun are told."""
 
 import re
+from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.numbers import mpi_size
@@ -10,6 +11,7 @@ from hpclaunch.convert.manifests.pods.environment import Variable
 from hpclaunch.convert.manifests.running import per_gpu
 from hpclaunch.convert.manifests.running.launch import Launch, lines_of
 from hpclaunch.convert.manifests.text.fields import Field
+from hpclaunch.convert.mapping.ranks import torch_variables
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer
 from hpclaunch.convert.programs.torch import starts_per_node
@@ -27,7 +29,7 @@ def put(
 ) -> None:
     """The sizes of the job, and that its workers may share nodes."""
     gpus = _gpus(workload, variables, draft)
-    nodes, per_node = _ranks(workload, launch, gpus, draft)
+    nodes, per_node = _ranks(workload, launch, gpus, variables, draft)
     if nodes.value:
         draft.put(("nodes",), nodes.value, nodes.places, nodes.what)
     else:
@@ -181,11 +183,22 @@ def _of_launcher(container: Field, draft: Draft) -> None:
             draft.say("defect", [field.at], f"the launcher's {name}", why=why)
 
 
-def _ranks(workload: Workload, launch: Launch, gpus: Count, draft: Draft) -> tuple[Count, Count]:
+def _ranks(
+    workload: Workload, launch: Launch, gpus: Count, variables: Mapping[str, Variable], draft: Draft
+) -> tuple[Count, Count]:
     """Nodes, and ranks on each."""
     torch, mpi = launch.layer(*PER_GPU), launch.layer(*MPI) or launch.hidden
     if torch is not None:
-        return _by_torch(workload, launch, torch, gpus, draft)
+        if not workload.torch:  # the operator of PyTorchJobs sets them after those of the pod
+            given = {name: (each.text,) for name, each in variables.items() if each.text}
+            by_text = launch.shell.exported if launch.shell is not None else ()
+            given |= {name: (text,) for name, text, _ in by_text if text}
+            torch = torch_variables.with_variables(torch, given)
+        nodes, per_node = _by_torch(workload, launch, torch, gpus, draft)
+        variable = variables.get(per_node.what.partition("=")[0])
+        if variable is not None:
+            per_node = Count(per_node.value, (variable.place, *per_node.places), per_node.what)
+        return nodes, per_node
     if mpi is not None:
         return mpi_size.by_mpi(workload, launch, mpi, draft)
     if workload.is_apart and launch.hides_mpirun:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.ranks import accelerate_file, deepspeed, mpi
+from hpclaunch.convert.mapping.ranks import accelerate_file, deepspeed, mpi, torch_variables
 from hpclaunch.convert.mapping.ranks.rendezvous import SETS_ALL, carries_addresses
 from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Ranks
@@ -68,8 +68,7 @@ _ONE_ALONE = frozenset(
         *("bagua.distributed.launch", "bagua.distributed.run", "oneflow.distributed.launch"),
     )
 )
-# Of torchrun (torch/distributed/argparse_util.py) and of accelerate (commands/launch.py).
-_TELL_NODES = frozenset(("PET_NNODES", "ACCELERATE_CONFIG_FILE"))
+_TELL_NODES = frozenset(("ACCELERATE_CONFIG_FILE",))  # of accelerate (commands/launch.py)
 
 
 class FanOut(Struct, frozen=True):
@@ -98,6 +97,7 @@ def size(
         doubt = "" if its else f"which GPUs of each node {chosen[0].written} leaves is not told"
         lines = lines_of(reading, command, chosen[0])
         return FanOut(len(its) if its else None, lines, chosen[0].written, doubt)
+    layer = torch_variables.of_command(layer, command)
     option = torch.starts_per_node(layer)
     listed = deepspeed.hosts(reading, layer) if option is None else None
     if listed is not None and listed.slots is not None:
@@ -116,7 +116,7 @@ def size(
             doubt = f"{by_file.written} may say it (num_processes), and that file is not read"
             return FanOut(None, lines_of(reading, command, by_file), by_file.written, doubt)
         return FanOut(1 if alone else None, (command.place,), layer.program)
-    lines = lines_of(reading, command, option)
+    lines = (*torch_variables.lines(reading, option), *lines_of(reading, command, option))
     text = known(option.value or ()) or ""
     if text in ("gpu", "auto") or _COUNTS_GPUS.search(shown(option.value or ())):
         return FanOut(None, lines, option.written)
@@ -133,6 +133,7 @@ def nodes_of(
     reading: ShellReading, command: Command, layer: Layer, slurm: Mapping[str, int]
 ) -> FanOut | None:
     """On how many nodes it says that it is, in `per_node`; None where no option of it says it."""
+    layer = torch_variables.of_command(layer, command)
     option = layer.option("nnodes")
     chosen = deepspeed.slots(layer) if layer.program == "deepspeed" else None
     if option is None and chosen is not None and chosen[0].name == "include":
@@ -152,7 +153,8 @@ def nodes_of(
         return _nodes_of_composer(reading, command, layer, slurm)
     count = number(option.value, reading, slurm)
     doubt = "" if count else f"{option.written} is not a number that the input tells"
-    return FanOut(count or None, lines_of(reading, command, option), option.written, doubt)
+    lines = (*torch_variables.lines(reading, option), *lines_of(reading, command, option))
+    return FanOut(count or None, lines, option.written, doubt)
 
 
 def _nodes_of_composer(
@@ -173,6 +175,7 @@ def say_apart(command: Command, layer: Layer, ranks: Ranks, draft: Draft) -> Non
     """Where each task starts a launcher that is told of no others, each of them has a world of its own:
     --nnodes of torchrun is 1:1 (torch/distributed/run.py), --num_machines of accelerate 1, and deepspeed
     without a list of hosts takes what its node has."""
+    layer = torch_variables.of_command(layer, command)
     told = {"nnodes", "config_file", "hostfile", "host", "include", "world_size", ""} & {
         each.name for each in layer.options
     }

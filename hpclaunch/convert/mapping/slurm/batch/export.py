@@ -5,7 +5,7 @@ sbatch puts its --export into SLURM_EXPORT_ENV, which each srun of the script ta
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
 from msgspec import Struct, structs
@@ -76,6 +76,14 @@ def named_by(value: Value) -> tuple[tuple[str, Value], ...]:
     """The variables that --export gives a value, with it."""
     given = _read(value, "", ()).given
     return tuple((name, value) for name, value in given if value is not None)
+
+
+def kept_by(value: Value, exported: Mapping[str, Value]) -> dict[str, Value]:
+    """What a srun with this --export hands on of what is exported to it, with what it gives."""
+    found = _read(value, "", ())
+    kept = dict(exported) if found.everything else {}
+    named = {name: exported.get(name) if its is None else its for name, its in found.given}
+    return kept | {name: its for name, its in named.items() if its is not None}
 
 
 def without_secrets(value: Value, written: str) -> str:

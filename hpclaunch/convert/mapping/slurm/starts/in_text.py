@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks.rendezvous import COMPUTED
+from hpclaunch.convert.mapping.ranks.torch_variables import with_variables
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.environments import CONDAS, HOOK
@@ -58,10 +59,11 @@ class Front(Struct, frozen=True):
 
 
 class Started(Struct, frozen=True):
-    """What the text starts: the words with the launcher, and what the shell does before; or the `folder`,
-    where it does no more than to enter one."""
+    """What the text starts: the words with the launcher, their layers, and what the shell does before; or the
+    `folder`, where it does no more than to enter one."""
 
     words: tuple[Value, ...]
+    layers: tuple[Layer, ...]
     front: Front | None = None
     folder: Value | None = None
 
@@ -79,7 +81,8 @@ def started(reading: ShellReading, command: Command, words: Sequence[Value]) -> 
         return None
     found = [each for each in walk.inner(command, words) if each.within != "output"]
     last = found[-1].words if found else ()
-    its = layers(last)
+    given = {**dict(found[-1].environment), **dict(found[-1].prefix)} if found else {}
+    its = tuple(with_variables(each, given) for each in layers(last))
     if not its[-1].words or not any(layer.program in PER_GPU for layer in its):
         return None
     own = {name for part in words[2] if isinstance(part, str) for name in used(part)}
@@ -89,8 +92,8 @@ def started(reading: ShellReading, command: Command, words: Sequence[Value]) -> 
         return None
     enters = found[0].words if len(calls) == 2 and found[0].program == "cd" else ()
     if len(enters) == 2 and (known(enters[1]) or "").startswith("/"):
-        return Started(last, folder=enters[1])
-    return Started(last, Front(words[0], before) if before else None)
+        return Started(last, its, folder=enters[1])
+    return Started(last, its, Front(words[0], before) if before else None)
 
 
 def unfolded(
@@ -101,7 +104,7 @@ def unfolded(
     found = started(reading, command, inner[-1].words) if inner else None
     if found is None:
         return tuple(inner), (), None
-    its = (*inner[:-1], *layers(found.words))
+    its = (*inner[:-1], *found.layers)
     if found.folder is None:
         return its, (), found.front
     name = "container-workdir" if in_container else "chdir"
