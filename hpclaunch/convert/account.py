@@ -40,7 +40,7 @@ _PROGRAM = re.compile(r"[\w./+-]*[A-Za-z_][\w./+-]*")
 _NAMED = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)")
 _WIDE = 90
 _IN_ENV = re.compile(r"\benv\.([A-Za-z_]\w*)")
-_OF_OTHERS = ("jsrun", "aprun", "flux", "prun", "orterun")
+_OF_OTHERS = ("jsrun", "aprun", "flux")
 _STARTERS = re.compile(rf"\b{any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, IMPORTERS, REMOTE, _OF_OTHERS)}\b")
 
 

@@ -6,6 +6,7 @@ from importlib import import_module
 
 from msgspec import Struct
 
+from hpclaunch.convert.programs.names import BY_MPIRUN, BY_OTHER_MPI
 from hpclaunch.readback.shell.values import Unknown, Value, base_name
 
 # The program that each reader is for. A reader has `read(words) -> (Layer, rest)`: its own options, and the
@@ -30,19 +31,8 @@ _READERS = {
     "pssh": "ssh",
     "parallel-ssh": "ssh",
     "sshpass": "plain",
-    "mpirun": "mpirun",
-    "mpiexec": "mpirun",
-    "mpiexec.hydra": "mpirun",
-    "mpirun.openmpi": "mpirun",
-    "mpiexec.openmpi": "mpirun",
-    "orterun": "mpirun",
-    "prterun": "mpirun",
-    "prun": "mpirun",
-    "mpiexec.slurm": "other_mpi",
-    "horovodrun": "mpirun",
-    "charmrun": "other_mpi",
-    "ibrun": "other_mpi",
-    "mpirun_rsh": "other_mpi",
+    **dict.fromkeys((*BY_MPIRUN, "horovodrun"), "mpirun"),
+    **dict.fromkeys(BY_OTHER_MPI, "other_mpi"),
     "jsrun": "jsrun",
     "aprun": "jsrun",
     "flux": "jsrun",

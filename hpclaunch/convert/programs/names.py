@@ -6,7 +6,14 @@ import re
 SUBMITTERS = ("sbatch", "salloc")
 OTHER_SUBMITTERS = ("qsub", "bsub", "oarsub", "condor_submit", "gantry")
 STEPS = ("srun",)
-BY_MPI = ("mpirun", "mpiexec", "prterun", "horovodrun", "charmrun", "ibrun", "mpirun_rsh")
+# mpirun by all its names: Open MPI's and PRRTE's, MPICH's and Intel MPI's, and Debian's for those that stand
+# beside another.
+BY_MPIRUN = (
+    *("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prun"),
+    *("mpirun.openmpi", "mpiexec.openmpi"),
+)
+BY_OTHER_MPI = ("charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm")
+BY_MPI = (*BY_MPIRUN, "horovodrun", *BY_OTHER_MPI)
 BY_TORCH = ("torchrun", "deepspeed", "accelerate", "composer", "colossalai", "baguarun")
 CONTAINERS = ("nvidia-docker", "docker", "podman", "singularity", "apptainer")
 IMPORTERS = ("enroot",)

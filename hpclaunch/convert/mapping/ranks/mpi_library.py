@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.programs.mpirun import is_of_open_mpi
+from hpclaunch.convert.programs.names import BY_MPIRUN
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import program_of, shown
 
@@ -114,7 +115,7 @@ def _is_itself(library: Library) -> bool:
 
 
 def _is_launcher(text: str) -> bool:
-    return program_of([(text,)]).partition(".")[0] in ("mpirun", "mpiexec", "orterun")
+    return program_of([(text,)]).partition(".")[0] in BY_MPIRUN
 
 
 def _named(texts: Iterable[str]) -> Iterator[Library]:

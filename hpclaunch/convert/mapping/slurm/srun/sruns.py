@@ -16,7 +16,7 @@ from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.beside import PREPARES, that
 from hpclaunch.convert.programs.layers import Layer, layers
-from hpclaunch.convert.programs.names import SHELLS
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, SHELLS, STEPS, any_of
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell.walk import inner as inside_of
@@ -35,7 +35,7 @@ _CLEANS = re.compile(r"\benroot\s+(?:list|remove)\b")
 _CONTAINS = re.compile(r"\benroot\s+(?:start|exec)\b")
 _WATCHES = re.compile(r"^(?:(?:ba)?sh\s+)?(?:'\s*')?\S*monitor\.(?:sh|py)\b")
 # A condition of the walk that holds where something that was started has failed.
-_STARTS = r"\b(?:srun|mpirun|mpiexec|mpiexec\.hydra|orterun|torchrun|deepspeed|accelerate|colossalai)\b"
+_STARTS = rf"\b{any_of(STEPS, BY_MPI, BY_TORCH)}\b"
 _FAILED = re.compile(
     rf":\d+(?:-\d+)?: (?:not \((?!\s*!).*{_STARTS}|if\s+!.*{_STARTS}"
     r"|not \(.*\$\?\W*(?:-eq|==?)\W*0\b|if .*\$\?\W*(?:-ne|!=|-gt)\W*0\b|.*\(\(\s*\$\?\s*\)\))",
