@@ -175,10 +175,11 @@ _A_SCRIPT = r"(?<=[\w./])\.(?:sh|bash|sub|sbatch|slurm|job)(?![\w.-])"
 _SUBMITS = re.compile(rf"^[^#\n]*\b{any_of(SUBMITTERS)}\b", re.MULTILINE)
 _BY_MPI = re.compile(rf"^[^#\n]*\b{any_of(BY_MPI)}\s", re.MULTILINE)
 _MOST_BEFORE = 2000  # characters of options
-_STARTS_STEPS = re.compile(
-    rf"^[^#\n]*\b{any_of(STEPS, SUBMITTERS, OTHER_SUBMITTERS, CONTAINERS)}\s", re.MULTILINE
+_STARTS_STEPS = re.compile(rf"^[^#\n]*\b{any_of(STEPS, SUBMITTERS, OTHER_SUBMITTERS)}\s", re.MULTILINE)
+_LAUNCHES = re.compile(
+    rf"^#(?:SBATCH|PBS|BSUB|\$)\s|^[^#\n]*\b{any_of(STEPS, SUBMITTERS, OTHER_SUBMITTERS, CONTAINERS)}\s",
+    re.MULTILINE,
 )
-_LAUNCHES = re.compile(rf"^#(?:SBATCH|PBS|BSUB|\$)\s|{_STARTS_STEPS.pattern}", re.MULTILINE)
 _RANK_WORK = re.compile(
     r"^(?![ \t]*(?:export[ \t]+)?\w+=(?!\())[^#\n]*"  # no text that a variable is given
     r"(?:\bpython3?\b|\btorchrun\b|\bbind\.sh\b|\bnumactl\b|\bmpirun\b|\bmpiexec\b|\bexec\s+\"?\$@)",
@@ -287,10 +288,10 @@ def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
     if _STARTS_STEPS.search(text) or basename(name).lower().startswith("config"):
         return False  # launchers name configurations in mounts too
     base = re.escape(basename(name))
-    started = re.compile(rf"^[^#\n]*(?<![\w.-]){base}(?![\w.-])", re.MULTILINE)
     others = [other for each, other in texts.items() if each != name]
     if _LAUNCHES.search(text) and not any(_is_of_srun(base, other) for other in others):
         return False
+    started = re.compile(rf"^[^#\n]*(?<![\w.-]){base}(?![\w.-])", re.MULTILINE)
     if any(_sourced(base).search(other) or _submits(base, other) for other in others):
         return False
     if any(started.search(other) and _LAUNCHES.search(other) for other in others):

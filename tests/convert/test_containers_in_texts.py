@@ -25,12 +25,13 @@ def test_the_image_of_a_text_is_told(text: str, told: list[str]) -> None:
     assert [each.what for each in its] == told
 
 
-def test_the_image_of_a_script_of_the_ranks_is_told() -> None:
-    script = (
-        "#!/bin/bash\nexport HCA=$SLURM_LOCALID\npodman-hpc run --rm --gpu -v $HOME/d:/data lab/t:2 ./t\n"
-    )
+@pytest.mark.parametrize("start", ["podman-hpc run --rm --gpu", "podman run --rm", "docker run --rm"])
+def test_the_image_of_a_script_of_the_ranks_is_told(start: str) -> None:
+    script = f"#!/bin/bash\nexport HCA=$SLURM_LOCALID\n{start} -v $HOME/d:/data lab/t:2 ./t\n"
     files = {"go.sh": f"{_HEAD}srun ./each.sh\n", "each.sh": script}
-    found = convert(classified(files), Options({})).findings
+    result = convert(classified(files), Options({}))
+    assert 'command: ["./each.sh"]' in result.job
+    found = result.findings
     (told,) = (each for each in found if "starts the container" in each.why)
     assert told.what == "docker run -v ${HOME}/d:/data lab/t:2"
     assert str(told.places[0]) == "each.sh:3"
