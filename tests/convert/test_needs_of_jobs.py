@@ -130,3 +130,11 @@ def test_slots_that_mpirun_may_not_fill_are_asked_about(given: str, is_asked: bo
     found = _converted("run.sub", text)
     asked = [each.why for each in found.findings if each.kind == "question" and each.what.startswith("-np")]
     assert asked == ["how many ranks it makes"] * is_asked
+
+
+@pytest.mark.parametrize(("gpus", "is_said"), [(1, True), (2, True), (8, False)])
+def test_who_may_share_a_node_is_said_where_a_job_has_a_part_of_its_gpus(gpus: int, is_said: bool) -> None:
+    head = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=1 --gpus-per-node={gpus} -t 60 --exclusive\n"
+    found = _converted("run.sub", f"{head}srun --mpi=none ./a\n")
+    (its,) = (each for each in found.findings if each.what == "--exclusive")
+    assert ("others may be there too" in its.todo) is is_said

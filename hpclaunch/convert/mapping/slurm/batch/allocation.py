@@ -51,6 +51,7 @@ def put(reading: ShellReading, draft: Draft) -> Allocation:
     _nodes(reading, given, found, draft)
     _time(reading, given, draft)
     _put_gpus(gpus_of(reading, given, found), draft)
+    batch_options.say_shared(draft)
     _other_resources(given, draft)
     return found
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import get_args
 
+from msgspec import structs
+
 from hpclaunch.convert.cores import CORES, MEMORY
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch import gpu_binding
@@ -37,6 +39,7 @@ _TO_SCRIPT = re.compile(r"B:(?:SIG)?(\w+)(?:@\d*)?")
 # What the script of a job awaits: it runs its `after` steps then.
 _ENDED_BY = frozenset(("TERM", "INT", "HUP", "15", "2", "1"))
 _TO_RANKS = re.compile(rf"(?:SIG)?({'|'.join(get_args(SignalName))})(?:@([1-9]\d*))?")
+_OF_WHOLE_NODES = 4  # GPUs; with fewer a job most likely has a part of each node
 _WHOLE = "a job that takes all GPUs of a node has the node to itself, with all of its memory"
 _OUTPUT = "hpclaunch keeps the output of each job in its record: `hpclaunch logs`"
 _REPLACED = {
@@ -250,6 +253,21 @@ def _exclusive(each: Asked, draft: Draft) -> None:
         draft.say("replaced", each.places, each.written, why=_WHOLE)
     else:
         raw(each, draft, f"a job file has no key for it: who may share its nodes ({each.text})")
+
+
+def say_shared(draft: Draft) -> None:
+    """Say of nodes that nobody else was to be on who may be: a job that asks for fewer GPUs than a node has
+    takes a part of it."""
+    gpus = draft.number("gpus_per_node")
+    if gpus is None or not 0 < gpus < _OF_WHOLE_NODES:
+        return
+    todo = (
+        f"where a node has more than {gpus}, others may be there too: `exclusive: true` under `slurm` of the "
+        "site's file keeps them off"
+    )
+    draft.findings[:] = [
+        structs.replace(each, todo=todo) if each.why == _WHOLE else each for each in draft.findings
+    ]
 
 
 def _threads(each: Asked, draft: Draft) -> None:
