@@ -241,6 +241,11 @@ class ShellReading(Struct, frozen=True, dict=True):
     perhaps_exported: frozenset[str] = frozenset()
     of_submitted: tuple[Statement, ...] = ()
 
+    @cached_property
+    def entered(self) -> frozenset[Place]:
+        """The lines that start a script whose text is among the sources."""
+        return frozenset((*self.followed, *(each.place for each in self.started)))
+
     def of(self, *programs: str) -> list[Command]:
         """The commands of these programs, in their order."""
         found = [index for program in programs for index in self._by_program.get(program, ())]

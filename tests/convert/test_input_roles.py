@@ -73,6 +73,23 @@ def test_lines_for_sbatch_in_a_script_that_srun_starts_are_comments_of_the_ranks
 
 
 @pytest.mark.parametrize(
+    "submit", ["sbatch -N 1 -t 9 --gres=gpu:2 ./job.sh big", "J=1 sbatch -t 9 \\\n  -G 2 job.sh big"]
+)
+def test_a_submitted_script_that_starts_its_run_itself_is_among_the_files(submit: str) -> None:
+    its = {"go.sh": f"#!/bin/bash\n{submit}\n", "job.sh": "#!/bin/bash\nexport A=1\npython fit.py --n $1\n"}
+    found = convert(classified(its), Options({}))
+    job = loaded(found.job)
+    assert (job["command"], job["time"], job["env"]["A"]) == (
+        ["python", "fit.py", "--n", "big"],
+        "00:09:00",
+        "1",
+    )
+    assert not [
+        each for each in found.findings if "among the files" in each.why or "may say more" in each.why
+    ]
+
+
+@pytest.mark.parametrize(
     ("go", "role"),
     [
         ("mpirun -np 4 bash one.sh", "rank script"),

@@ -46,7 +46,7 @@ def _submits(text: str, name: str) -> bool:
     if base not in text:
         return False
     line = rf"^[^#\n]*\b{any_of(SUBMITTERS)}\b[^#\n]*[\s/\"']{re.escape(base)}(?![\w.-])"
-    return re.search(line, text, re.MULTILINE) is not None
+    return re.search(line, text.replace("\\\n", " "), re.MULTILINE) is not None
 
 
 def _weight(text: str) -> int:

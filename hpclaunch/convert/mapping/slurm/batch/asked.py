@@ -144,8 +144,7 @@ def submitting(reading: ShellReading) -> list[Command]:
         found.sort(key=lambda each: each.place in its)
     if not found or not reading.directives:
         return found
-    own = {*reading.followed, *its}
-    return [each for each in found if each.place in own or each.place.file != reading.script]
+    return [each for each in found if each.place in reading.entered or each.place.file != reading.script]
 
 
 def _is_in_a_job(command: Command) -> bool:

@@ -12,7 +12,7 @@ from hpclaunch.readback.shell.values import shown
 
 def submitted(reading: ShellReading) -> Command | None:
     """The last command that submits one."""
-    found = (each for each in reversed(reading.of("sbatch", "salloc")) if each.place not in reading.followed)
+    found = (each for each in reversed(reading.of("sbatch", "salloc")) if each.place not in reading.entered)
     return next(found, None)
 
 

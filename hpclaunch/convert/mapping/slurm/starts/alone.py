@@ -63,7 +63,7 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
 def submits_another(reading: ShellReading) -> bool:
     """Whether it is a script of the login node, and submits one that is not given: what else it does is no
     job's."""
-    its = [each for each in reading.of("sbatch") if each.place not in reading.followed]
+    its = [each for each in reading.of("sbatch") if each.place not in reading.entered]
     return bool(its) and not reading.directives
 
 
