@@ -37,6 +37,7 @@ from hpclaunch.convert.programs.names import (
     BY_MPI,
     CONTAINERS,
     OTHER_SUBMITTERS,
+    REMOTE,
     STEPS,
     SUBMITTERS,
     any_of,
@@ -228,7 +229,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         rendezvous.of_ranks_alone(draft)
     else:
         said = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
-        by_ssh = next(iter(reading.of("ssh", "pdsh", "clush", "pssh")), None)
+        by_ssh = next(iter(reading.of(*REMOTE)), None)
         if by_ssh is not None:
             said = f"{by_ssh.place}: what {by_ssh.program} starts on other hosts is no launcher known here"
         unread = next((each for each in reading.unclear if each.unread), None)

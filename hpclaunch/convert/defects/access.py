@@ -10,7 +10,7 @@ from itertools import pairwise
 from hpclaunch.convert.defects import search
 from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.programs.names import REMOTE, SHELLS, STEPS
+from hpclaunch.convert.programs.names import DOCKERS, REMOTE, SHELLS, STEPS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.convert.secrets.texts import lines, values
@@ -25,7 +25,7 @@ _REMOVES = re.compile(r"(sed|grep|mv|cp)\b")
 _SHORT = {"sshpass": "-p", "curl": "-u", "wget": "--password"}
 
 _ATTACHED = frozenset(("mysql", "mysqldump", "mysqladmin", "mariadb"))  # -pPASSWORD; -p alone asks
-_LOGS_IN = frozenset(("docker", "nvidia-docker", "podman"))
+_LOGS_IN = frozenset(DOCKERS)
 _TAKE_PASSWORDS = _LOGS_IN | _ATTACHED | _SHORT.keys() | {"sudo"}
 _BY_INPUT = "sudo gets its password from a file or a pipe, and whoever may read that has it"
 _WORD = re.compile(r"[a-z_]{1,6}")  # a kind of token, or a field's name

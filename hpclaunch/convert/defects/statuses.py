@@ -9,13 +9,13 @@ from hpclaunch.convert.defects.way import set_options
 from hpclaunch.convert.defects.ways import Script, TooMany
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
-from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, STEPS
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, DOCKERS, STEPS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell import tree
 from hpclaunch.readback.shell.values import Unknown, Value
 from hpclaunch.values.conversion import Finding
 
-_STARTS = frozenset((*STEPS, *BY_MPI, *BY_TORCH, "docker", "nvidia-docker", "podman", "podman-hpc", "ssh"))
+_STARTS = frozenset((*STEPS, *BY_MPI, *BY_TORCH, *DOCKERS, "ssh"))
 # Those of layers: what starts ranks, and what goes to another machine to do it.
 _STARTERS = frozenset((*MPI, *PER_GPU, "srun", "ssh"))
 _RUNS = frozenset(("docker run", "docker exec", "docker start", "singularity exec", "singularity run"))

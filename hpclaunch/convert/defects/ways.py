@@ -12,13 +12,14 @@ from msgspec import structs
 from hpclaunch.convert.defects import search
 from hpclaunch.convert.defects.way import Way, set_options, test, value
 from hpclaunch.convert.programs.beside import that
+from hpclaunch.convert.programs.names import DOCKERS
 from hpclaunch.readback.shell import tree
 
 # These tell nothing of a run, and succeed as a rule.
 _SUCCEED = (
     that("says", "caches", "copies", "files", "archives", "ends")
     | {"date", "hostname", "ls", "cat", "pwd", "df", "du", "free", "nvidia-smi", "tee", "module"}
-    | {"shopt", "umask", "ulimit", "unset", "shift", "docker", "podman", "nvidia-docker"}
+    | {"shopt", "umask", "ulimit", "unset", "shift", *DOCKERS}
 )
 _ENDS_THE_JOB = that("ends")
 _PRINTS = that("says") - {"sleep"}

@@ -20,7 +20,9 @@ _START_TEXTS = frozenset(
     ("ansible", "tmux", "screen", "parallel", "xargs", "dsh", "mussh", "salt", "fab", "sem")
 )
 _STARTERS = re.compile(rf"\b{any_of(CONTAINERS, REMOTE, STEPS, BY_MPI, BY_TORCH)}\b")
-_STARTS_IN_PYTHON = re.compile(r"(?s)(subprocess|os\.system|Popen).*\b(docker|ssh|srun|mpirun|singularity)\b")
+_STARTS_IN_PYTHON = re.compile(
+    rf"(?s)(subprocess|os\.system|Popen).*\b{any_of(CONTAINERS, STEPS, BY_MPI, ('ssh',))}\b"
+)
 _DOCKER_ONLY = (
     "its containers are on the machine where it is typed, and it asks no scheduler for nodes or for a time: "
     "a job would have those that its configuration names, if any"

@@ -12,6 +12,7 @@ from hpclaunch.convert.mapping.environment import handed_on
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.names import BY_MPI, SINGULARITIES, STEPS
 from hpclaunch.convert.programs.singularity import in_image
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, join, known, shown
@@ -21,6 +22,7 @@ FILES = (".sif", ".simg", ".img")  # of images
 NOT_RUN = "neither Pyxis nor Kubernetes runs it"
 MAKE_ONE = "name the image that it was made of, or make a .sqsh file (enroot import docker://...)"
 _MOST = 20  # commands that are looked at
+_STARTERS = (*SINGULARITIES, *BY_MPI, *STEPS)
 _OF_SINGULARITY = re.compile(r"(?:SINGULARITY|APPTAINER)(?:_BIND(?:PATH)?|ENV_(\w+))")
 
 
@@ -36,7 +38,7 @@ def say_images(reading: ShellReading, draft: Draft) -> None:
     its own command, where another line is the run, is not the ranks'."""
     told = {each.what for each in draft.findings} | {each.became for each in draft.findings}
     run = draft.facts.get(("command",))
-    for command in reading.of("singularity", "apptainer", "mpirun", "srun")[:_MOST]:
+    for command in reading.of(*_STARTERS)[:_MOST]:
         its = layers(command.words)
         layer = in_image(its)
         text = path(layer.words[0]) if layer is not None and layer.words else None
@@ -55,7 +57,7 @@ def say_images(reading: ShellReading, draft: Draft) -> None:
 def say_runscript(reading: ShellReading, draft: Draft) -> None:
     """Say that `singularity run` gives its words to the image's own script (apptainer(1), "run"), which may
     be no command."""
-    for command in reading.of("singularity", "apptainer", "mpirun", "srun")[:_MOST]:
+    for command in reading.of(*_STARTERS)[:_MOST]:
         its = layers(command.words)
         if not its[-1].words or all(each.program != "singularity run" for each in its):
             continue

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from msgspec import Struct
 
-from hpclaunch.convert.programs.names import BY_MPIRUN, BY_OTHER_MPI
+from hpclaunch.convert.programs.names import BY_MPIRUN, BY_OTHER_MPI, BY_TORCH, DOCKERS, REMOTE, SINGULARITIES
 from hpclaunch.readback.shell.values import Unknown, Value, base_name
 
 # The program that each reader is for. A reader has `read(words) -> (Layer, rest)`: its own options, and the
@@ -15,33 +15,19 @@ _READERS = {
     "srun": "srun",
     "sbatch": "srun",
     "salloc": "srun",
-    "docker": "docker",
-    "nvidia-docker": "docker",
-    "podman": "docker",
-    "podman-hpc": "docker",
-    "singularity": "singularity",
-    "apptainer": "singularity",
+    **dict.fromkeys(DOCKERS, "docker"),
+    **dict.fromkeys(SINGULARITIES, "singularity"),
     "shifter": "shifter",
     "sarus": "shifter",
     "enroot": "enroot",
-    "ssh": "ssh",
-    "rsh": "ssh",
-    "pdsh": "ssh",
-    "clush": "ssh",
-    "pssh": "ssh",
-    "parallel-ssh": "ssh",
+    **dict.fromkeys(REMOTE, "ssh"),
     "sshpass": "plain",
     **dict.fromkeys((*BY_MPIRUN, "horovodrun"), "mpirun"),
     **dict.fromkeys(BY_OTHER_MPI, "other_mpi"),
     "jsrun": "jsrun",
     "aprun": "jsrun",
     "flux": "jsrun",
-    "torchrun": "torch",
-    "deepspeed": "torch",
-    "accelerate": "torch",
-    "composer": "torch",
-    "baguarun": "torch",
-    "colossalai": "torch",
+    **dict.fromkeys(BY_TORCH, "torch"),
     "python": "torch",
     "python3": "torch",
     **{f"python3.{minor}": "torch" for minor in range(4, 20)},

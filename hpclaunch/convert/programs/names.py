@@ -15,9 +15,11 @@ BY_MPIRUN = (
 BY_OTHER_MPI = ("charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm")
 BY_MPI = (*BY_MPIRUN, "horovodrun", *BY_OTHER_MPI)
 BY_TORCH = ("torchrun", "deepspeed", "accelerate", "composer", "colossalai", "baguarun")
-CONTAINERS = ("nvidia-docker", "docker", "podman", "singularity", "apptainer")
+DOCKERS = ("docker", "nvidia-docker", "podman", "podman-hpc")
+SINGULARITIES = ("singularity", "apptainer")
+CONTAINERS = (*DOCKERS, *SINGULARITIES)
 IMPORTERS = ("enroot",)
-REMOTE = ("ssh", "pdsh", "clush", "pssh", "parallel-ssh")
+REMOTE = ("ssh", "rsh", "pdsh", "clush", "pssh", "parallel-ssh")
 SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
 # Where one of those that start ranks stands in a text, with what it starts.
 MAY_START = re.compile(

@@ -10,8 +10,8 @@ from hpclaunch.convert.mapping.slurm.numbers import size_variables
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import decided, in_doubt
-from hpclaunch.convert.programs.layers import MPI, PER_GPU, may_be_many
-from hpclaunch.convert.programs.names import interpreter
+from hpclaunch.convert.programs.layers import may_be_many
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, STEPS, interpreter
 from hpclaunch.convert.programs.profilers import PROFILERS
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
@@ -30,7 +30,7 @@ _OF_ARGUMENTS = re.compile(r"\$\{?[1-9@*#]")
 _SHELL = re.compile(r"(\S*/)?(ba|da|z)?sh")
 _LIKE_BASH = frozenset(("zsh", "ksh", "mksh"))
 _OF_ZSH = "arrays and variables without quotes may mean other words there: zsh splits none, and counts from 1"
-_STARTERS = frozenset(("srun", "docker", "singularity", "apptainer", *MPI, *PER_GPU))
+_STARTERS = frozenset((*STEPS, *CONTAINERS, *BY_MPI, *BY_TORCH))
 _PRIORITY = (
     "it was the starter's own: ranks that slurmstepd started did not have it",
     "where ranks are to have it write it in front of the command",

@@ -3,6 +3,7 @@
 
 import re
 
+from hpclaunch.convert.programs.names import SINGULARITIES
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
@@ -17,7 +18,7 @@ def source(reading: ShellReading, file: str) -> tuple[str, Place] | None:
     """Of the image `file` its docker:// source and the line that says it, None where no line does, or where
     several say another."""
     found = {}
-    for command in reading.of("singularity", "apptainer")[:_MOST]:
+    for command in reading.of(*SINGULARITIES)[:_MOST]:
         words = [known(word) for word in command.words[1:]]
         verb = next((index for index, word in enumerate(words) if word in _MAKES), None)
         told = _SOURCE.fullmatch(words[-1] or "") if verb is not None and len(words) > verb + 1 else None

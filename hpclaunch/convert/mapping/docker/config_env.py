@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
+from hpclaunch.convert.programs.names import DOCKERS, REMOTE, STEPS
 from hpclaunch.convert.reading import Assigned, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known
 
@@ -41,7 +42,7 @@ def told(reading: ShellReading) -> ShellReading:
         each.value for each in reading.assigned if _made_of(each, first.name) and len(each.value) == 1
     }
     arrays |= {
-        word for each in reading.of("docker", "srun", "ssh") for word in each.words if _is_option(word)
+        word for each in reading.of(*DOCKERS, *STEPS, *REMOTE) for word in each.words if _is_option(word)
     }
     return structs.replace(
         reading,

@@ -15,7 +15,7 @@ from hpclaunch.convert.programs import docker
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, STARTERS, Layer, layers
-from hpclaunch.convert.programs.names import SHELLS
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, SHELLS, any_of
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import walk
@@ -30,7 +30,10 @@ _BESIDE = frozenset(("", "sudo", *IN_FRONT, *BINDERS))
 _MOST_BESIDE = 24  # words of these before a command
 _MAY_BE_OTHERS = SHELLS | {""}  # they start what a text says, or nobody knows what
 _MOST_TEXTS = 60  # each costs a start of the parser
-_TELLS = re.compile(r"docker|mpi|horovod|python|torch|cache|sync|sleep|ssh|shm|shinit|mllog|\.sh\b")
+_TELLS = re.compile(
+    rf"docker|podman|mpi|horovod|python|torch|{any_of(BY_MPI, BY_TORCH)}"
+    r"|cache|sync|sleep|ssh|shm|shinit|mllog|\.sh\b"
+)
 _COMMANDS: tuple[tuple[Role, tuple[str, ...]], ...] = (
     ("pull", ("pull",)),
     ("clean up", ("rm", "kill", "stop", "prune", "rmi", "system", "container", "volume", "network")),
