@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import sayable, shown
 from hpclaunch.convert.programs.beside import PLUMBING, PREPARES, that
-from hpclaunch.convert.programs.layers import STARTERS, layers
+from hpclaunch.convert.programs.layers import PER_GPU, STARTERS, layers
 from hpclaunch.convert.programs.names import MAY_START
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, Statement
@@ -59,6 +59,12 @@ _LEFT = Told(
     "",
     "it is not part of what is launched, as far as this command knows",
     "if the job needs it, add it to setup, before_each or after",
+)
+_STARTS_RANKS = Told(
+    "left",
+    "",
+    "it starts ranks of its own, and this job is not made of it",
+    "where it is the run leave out what is, or give what decides between them with --env, and convert again",
 )
 _MADE_TODO = "look at this line yourself: give what it sets by --env, and add what it starts to the job"
 _MADE = Told("unread", "", "what it makes of its words is known only where it runs", _MADE_TODO)
@@ -172,8 +178,12 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return _FILE if walk.writes_with_others(statement.place, program) else _by_output(part)
     if program and walk.passes_by(statement):
         return _NOT_REACHED
+    its = [each for each in walk.commands(statement.place) if each.program == program]
+    inner = [layers(each.words) for each in its]
+    if any(found[-1].words and any(layer.program in PER_GPU for layer in found) for found in inner):
+        return _STARTS_RANKS
     is_known = program in _HELPS or program in STARTERS
-    read = [each.stdin or () for each in walk.commands(statement.place) if each.program == program]
+    read = [each.stdin or () for each in its]
     texts = (statement.written, *map(known_parts, read))
     return _MAY_START if not is_known and any(map(MAY_START.search, texts)) else _LEFT
 

@@ -336,3 +336,15 @@ def test_what_is_exported_has_an_effect_on_a_run_that_is_not_read(run: str, kind
     found = conversion.convert(classified({"run.sub": text}), Options({}))
     assert [each.kind for each in found.findings if "FAST" in each.what] == [kind]
     assert [each.kind for each in found.findings if each.what == "B=2"] == ["without effect"]
+
+
+def test_a_launcher_of_another_branch_is_said_to_start_ranks() -> None:
+    either = (
+        "if [[ $MODE == one ]]; then\ntorchrun --nproc_per_node 8 one.py\nelse\n{}fi\ntorchrun --version\n"
+    )
+    run = "srun --mpi=none --ntasks-per-node=8 --container-image=a/b:1 python two.py\n"
+    text = f"#!/bin/bash\n#SBATCH -N 2 -t 60 --gpus-per-node=8\n{either.format(run)}"
+    found = conversion.convert(classified({"run.sub": text}), Options({}))
+    (its,) = [each for each in found.findings if "one.py" in each.what and each.kind == "left"]
+    assert "starts ranks of its own" in its.why
+    assert "--version" not in its.what
