@@ -7,7 +7,8 @@ import script_cases
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.programs.names import DOCKERS, REMOTE
+from hpclaunch.convert.programs import torch
+from hpclaunch.convert.programs.names import DOCKERS, GPU_MODULES, REMOTE
 from hpclaunch.values.conversion import Conversion
 
 _HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 30\n"
@@ -86,3 +87,46 @@ def test_a_variable_that_may_hold_one(name: str) -> None:
     lines = f'CMD="{name} run ./a"\nif [ "$KIND" = 2 ]; then CMD="{name} run ./b"; fi\n$CMD'
     found = _converted(lines)
     assert any(f"CMD is '{name} run ./a' or" in each.why for each in found.findings)
+
+
+# By the start of a text for a shell, for eight ranks on each node.
+_PER_GPU = [
+    "torchrun --nproc_per_node 8",
+    "deepspeed --no_local_rank --num_gpus 8",
+    "accelerate launch --num_processes 8",
+    "colossalai run --nproc_per_node 8",
+    "baguarun --nproc_per_node 8",
+    "composer --nproc 8",
+    "python -m torch.distributed.launch --use_env --nproc_per_node 8",
+    "python -m torch.distributed.run --nproc_per_node 8",
+    "python -m deepspeed.launcher.runner --no_local_rank --num_gpus 8",
+    "python -m accelerate.commands.launch --num_processes 8",
+    "python -m bagua.distributed.launch --nproc_per_node 8",
+    "python -m bagua.distributed.run --nproc_per_node 8",
+    "python -m oneflow.distributed.launch --nproc_per_node 8",
+]
+
+
+@pytest.mark.parametrize("start", _PER_GPU)
+@pytest.mark.parametrize("run", ["bash -c '{}'", "ssh n1 '{}'", "bash <<EOF\n{}\nEOF"])
+def test_processes_for_each_gpu_that_a_text_starts(run: str, start: str) -> None:
+    job = script_cases.loaded(_converted(run.format(f"cd /work && {start} t.py")).job)
+    assert [job.get(key) for key in ("command", "workdir", "ranks_per_node", "rendezvous")] == [
+        ["python", "-u", "t.py"],
+        "/work",
+        "8",
+        "torch",
+    ]
+
+
+@pytest.mark.parametrize("start", _PER_GPU)
+def test_processes_for_each_gpu_that_a_text_of_srun_starts(start: str) -> None:
+    job = script_cases.loaded(
+        _converted(f"srun --ntasks-per-node=1 -n 2 bash -c 'source e.sh; {start} t.py'").job
+    )
+    assert job["command"] == ["bash", "-c", "source e.sh; exec python -u t.py"]
+    assert (job["ranks_per_node"], job["rendezvous"]) == ("8", "torch")
+
+
+def test_the_modules_that_are_looked_for_are_those_that_are_read() -> None:
+    assert set(GPU_MODULES) == set(torch.MODULES)

@@ -6,7 +6,14 @@ from importlib import import_module
 
 from msgspec import Struct
 
-from hpclaunch.convert.programs.names import BY_MPIRUN, BY_OTHER_MPI, BY_TORCH, DOCKERS, REMOTE, SINGULARITIES
+from hpclaunch.convert.programs.names import (
+    BY_MPIRUN,
+    BY_OTHER_MPI,
+    DOCKERS,
+    GPU_LAUNCHERS,
+    REMOTE,
+    SINGULARITIES,
+)
 from hpclaunch.readback.shell.values import Unknown, Value, base_name
 
 # The program that each reader is for. A reader has `read(words) -> (Layer, rest)`: its own options, and the
@@ -27,7 +34,7 @@ _READERS = {
     "jsrun": "jsrun",
     "aprun": "jsrun",
     "flux": "jsrun",
-    **dict.fromkeys(BY_TORCH, "torch"),
+    **dict.fromkeys(GPU_LAUNCHERS, "torch"),
     "python": "torch",
     "python3": "torch",
     **{f"python3.{minor}": "torch" for minor in range(4, 20)},

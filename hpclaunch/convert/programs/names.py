@@ -14,17 +14,20 @@ BY_MPIRUN = (
 )
 BY_OTHER_MPI = ("charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm")
 BY_MPI = (*BY_MPIRUN, "horovodrun", *BY_OTHER_MPI)
-BY_TORCH = ("torchrun", "deepspeed", "accelerate", "composer", "colossalai", "baguarun")
+GPU_LAUNCHERS = ("torchrun", "deepspeed", "accelerate", "composer", "colossalai", "baguarun")
+# Those that Python starts by their module (python -m).
+GPU_MODULES = (
+    *("torch.distributed.launch", "torch.distributed.run", "deepspeed.launcher.runner"),
+    *("accelerate.commands.launch", "bagua.distributed.launch", "bagua.distributed.run"),
+    "oneflow.distributed.launch",
+)
+BY_TORCH = (*GPU_LAUNCHERS, *GPU_MODULES)
 DOCKERS = ("docker", "nvidia-docker", "podman", "podman-hpc")
 SINGULARITIES = ("singularity", "apptainer")
 CONTAINERS = (*DOCKERS, *SINGULARITIES)
 IMPORTERS = ("enroot",)
 REMOTE = ("ssh", "rsh", "pdsh", "clush", "pssh", "parallel-ssh")
 SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
-# Where one of those that start ranks stands in a text, with what it starts.
-MAY_START = re.compile(
-    rf"(?:^|[\s;&|(/`\"'])(?:{'|'.join((*STEPS, *BY_MPI, *BY_TORCH))})(?=\s+[^\s;&|)])", re.MULTILINE
-)
 # env's options and variables stand before what it starts.
 _FIRST_LINE = re.compile(r"#![ \t]*(?:\S*/env[ \t]+(?:(?:-\S+|\w+=\S*)[ \t]+)*)?(?:\S*/)?(\w[\w.+-]*)")
 
@@ -32,7 +35,11 @@ _FIRST_LINE = re.compile(r"#![ \t]*(?:\S*/env[ \t]+(?:(?:-\S+|\w+=\S*)[ \t]+)*)?
 def any_of(*groups: tuple[str, ...]) -> str:
     """The names as a pattern, not one of which is cut short by another."""
     names = sorted((name for group in groups for name in group), key=len, reverse=True)
-    return f"(?:{'|'.join(names)})"
+    return f"(?:{'|'.join(map(re.escape, names))})"
+
+
+# Where one of those that start ranks stands in a text, with what it starts.
+MAY_START = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH)}(?=\s+[^\s;&|)])", re.MULTILINE)
 
 
 def interpreter(text: str) -> str:

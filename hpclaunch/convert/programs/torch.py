@@ -71,7 +71,7 @@ _OF_PHP = frozenset(
         *("dump-autoload", "run-script", "self-update", "validate"),
     )
 )
-_MODULES: dict[str, tuple[str, Table]] = {
+MODULES: dict[str, tuple[str, Table]] = {
     "torch.distributed.launch": ("torch.distributed.launch", _RUN),
     "torch.distributed.run": ("torchrun", _RUN),
     "deepspeed.launcher.runner": ("deepspeed", _DEEPSPEED),
@@ -115,8 +115,8 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
         return _launcher("bind_launch", _RUN, words[0], rest)
     if re.search(r"torch/distributed/(launch|run)\.py$", name):
         name = "torch.distributed." + name[:-3].rpartition("/")[2]
-    if name in _MODULES:
-        program, options = _MODULES[name]
+    if name in MODULES:
+        program, options = MODULES[name]
         return _launcher(program, options, words[0], rest)
     return Layer(""), list(words)
 

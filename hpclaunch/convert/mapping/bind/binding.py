@@ -12,8 +12,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.bind import OF_MLPERF, is_of_memory
-from hpclaunch.convert.programs.layers import Layer, Option, layers
-from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option, layers
 from hpclaunch.convert.reading import Command, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
@@ -58,7 +57,7 @@ def say_default(command: Command, draft: Draft) -> None:
     if "srun" in programs:
         why = f"{_LOCAL}, and not what srun does"
         draft.say("replaced", (command.place,), "srun without --cpu-bind", became=became, why=why)
-    elif programs.isdisjoint((*BY_MPI, *BY_TORCH)):
+    elif programs.isdisjoint((*MPI, *PER_GPU)):
         why = f"{_LOCAL}; the script's shell binds nothing within what Slurm gives the job"
         todo = "where it is to have all of those cores write bind: {cpus: none, memory: none}"
         draft.say("replaced", (command.place,), "no launcher binds it", became=became, why=why, todo=todo)

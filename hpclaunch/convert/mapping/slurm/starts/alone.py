@@ -15,7 +15,7 @@ from hpclaunch.convert.programs import singularity
 from hpclaunch.convert.programs.beside import PREPARES, that
 from hpclaunch.convert.programs.environments import ENVIRONMENTS
 from hpclaunch.convert.programs.layers import MPI, OVER_HOSTS, PER_GPU, Layer, layers
-from hpclaunch.convert.programs.names import BY_MPI, CONTAINERS, REMOTE, SHELLS, STEPS, any_of
+from hpclaunch.convert.programs.names import BY_MPI, CONTAINERS, GPU_LAUNCHERS, REMOTE, SHELLS, STEPS, any_of
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell.started import behind_options
@@ -23,7 +23,8 @@ from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.values import Value, base_name, known, program_of, shown
 
 _RUNS = re.compile(
-    r"^(python[\d.]*|torchrun|deepspeed|accelerate|colossalai|baguarun|charmrun|bash|sh|julia|Rscript|matlab|octave|java|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
+    rf"^(python[\d.]*|{any_of(GPU_LAUNCHERS)}|charmrun|bash|sh|julia|Rscript|matlab|octave|java"
+    r"|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
 )
 _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"'])({any_of(STEPS, BY_MPI)})(?=[\s;\"']|$)")
 _UNKNOWN_START = re.compile(r"(?:^|[;&|({\n])\s*\0")

@@ -14,7 +14,7 @@ from hpclaunch.convert.mapping.slurm.batch.asked import Asked
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.environments import CONDAS, HOOK
 from hpclaunch.convert.programs.layers import PER_GPU, Layer, layers
-from hpclaunch.convert.programs.names import SHELLS
+from hpclaunch.convert.programs.names import BY_TORCH, SHELLS, any_of
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import Command, ShellReading, once
 from hpclaunch.convert.shell import walk
@@ -26,7 +26,7 @@ from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.statements import AndOr, Declaration, Group, Simple, Statement
 from hpclaunch.readback.shell.values import Value, join, known, program_of, shown
 
-_NAMES = ("torchrun", "torch.distributed", "deepspeed", "accelerate", "composer")
+_MAY = re.compile(any_of(BY_TORCH))
 _MOST = 200
 # What each rank has as the one process of its node had it.
 _SAME = frozenset(
@@ -74,7 +74,7 @@ def started(reading: ShellReading, command: Command, words: Sequence[Value]) -> 
     knows."""
     if len(words) != 3 or program_of(words) not in SHELLS or known(words[1]) != "-c":
         return None
-    if not any(name in shown(words[2]) for name in _NAMES) or not _are_few(reading):
+    if _MAY.search(shown(words[2])) is None or not _are_few(reading):
         return None
     calls, before = _parts(words[2])
     if not calls:
@@ -116,7 +116,7 @@ def unfolded(
 def _are_few(reading: ShellReading) -> bool:
     """Whether there is time to read such texts: no launcher has hundreds of them."""
     may_be = (each.written for each in reading.starting if " -c " in each.written)
-    return sum(any(name in text for name in _NAMES) for text in may_be) <= _MOST
+    return sum(_MAY.search(text) is not None for text in may_be) <= _MOST
 
 
 def _names(words: Sequence[Value]) -> set[str]:

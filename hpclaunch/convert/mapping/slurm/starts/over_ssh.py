@@ -18,7 +18,7 @@ from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
 from hpclaunch.values.conversion import Place
 
-_MAY = re.compile(rf"\b{any_of((*BY_TORCH, 'torch.distributed'))}\b")
+_MAY = re.compile(rf"\b{any_of(BY_TORCH)}\b")
 _SOURCES = re.compile(r"(?:^|[;&\n])\s*((?:source|\.)\s+[^\s;&|][^;&|\n]*)")
 _TO_HOSTS = frozenset(ssh.TABLES)
 _MOST = 40  # commands over ssh that are looked into
