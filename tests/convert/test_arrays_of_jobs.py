@@ -220,7 +220,8 @@ def test_an_array_whose_tasks_run_docker_is_a_sweep() -> None:
 
 
 def test_of_an_array_of_the_scripts_the_index_chooses_though_a_loop_asks_for_more() -> None:
-    text = "SIZES=(s m)\nfor SET in a b; do\n  python t.py --size ${SIZES[$SLURM_ARRAY_TASK_ID]} --set $SET\ndone\n"
+    run = "python t.py --size ${SIZES[$SLURM_ARRAY_TASK_ID]} --set $SET"
+    text = f"SIZES=(s m)\nfor SET in a b; do\n  {run}\ndone\n"
     (question,) = (each for each in converted("0-1", text).findings if each.key == "command")
     assert "SIZES is (s m), and it is another one for other indices of the array" in question.why
     assert "args" in question.todo

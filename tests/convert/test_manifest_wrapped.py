@@ -20,6 +20,9 @@ def _converted(text: str, gpus: int = 8) -> Draft:
         "pip install x\nbash -c 'accelerate launch --num_processes 8 t.py'",
         'RUN=(torchrun --nproc_per_node=8 t.py)\n"${RUN[@]}"',
         "some-wrapper mpirun -np 8 ./t",
+        "some-wrapper orterun -np 8 ./t",
+        "some-wrapper mpiexec.hydra -n 8 ./t",
+        "some-wrapper colossalai run --nproc_per_node 8 t.py",
     ],
 )
 def test_a_launcher_in_other_words_is_asked_about(text: str) -> None:
@@ -44,6 +47,7 @@ def test_a_profiler_around_a_launcher_is_said_to_be_gone() -> None:
         'echo "torchrun --nproc_per_node=8 t.py"\npython t.py',
         "# torchrun --nproc_per_node=8 t.py\npython t.py",
         "python t.py --deepspeed ds.json",
+        "python t.py --prun 0.5 --accelerate a.yaml",
     ],
 )
 def test_a_launchers_name_alone_asks_nothing(text: str) -> None:

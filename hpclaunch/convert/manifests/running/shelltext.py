@@ -9,12 +9,16 @@ from msgspec.structs import replace
 from hpclaunch.convert.manifests.running.shellwords import text_of, value_of
 from hpclaunch.convert.mapping.around.preparations import prepares
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers, starts_ranks
+from hpclaunch.convert.programs.names import BY_MPI, GPU_MODULES, any_of
 from hpclaunch.readback.shell import arithmetic, inside, shfmt, tree
 from hpclaunch.readback.shell.errors import ScriptError, Unreadable
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 from hpclaunch.values.errors import HpclaunchError
 
-_LAUNCHERS = ("mpirun", "mpiexec", "horovodrun", "torchrun", "torch.distributed")
+# A program of Python may have --deepspeed or accelerate.yaml among its own words: those names tell nothing.
+_LAUNCHER = re.compile(
+    rf"mpirun|mpiexec|torchrun|torch\.distributed|(?<![\w-]){any_of(BY_MPI, GPU_MODULES)}(?![\w-])"
+)
 LAUNCHERS = frozenset((*MPI, *PER_GPU))
 
 # What a person writes behind `sh -c` is short, and the parser's time grows with the square of what nests.
@@ -224,7 +228,8 @@ def has_launcher(text: str) -> bool:
 
 def launcher_in(text: str) -> str:
     """The launcher whose name stands anywhere in a text, "" for none."""
-    return next((name for name in _LAUNCHERS if name in text), "")
+    found = _LAUNCHER.search(text)
+    return found[0] if found else ""
 
 
 def _nested(statements: Sequence[tree.Stmt]) -> Iterator[tuple[Value, ...]]:

@@ -13,14 +13,16 @@ from msgspec import Struct
 
 from hpclaunch.convert.manifests.running.shelltext import ShellText
 from hpclaunch.convert.programs.beside import that
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, STEPS, any_of
 from hpclaunch.readback.shell import inside, shfmt, tree
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import Value, base_name, known
 from hpclaunch.values.errors import HpclaunchError
 
+# Of those with several commands the one that starts processes.
+_PROGRAMS = tuple({*STEPS, *BY_MPI, *BY_TORCH} - {"accelerate", "colossalai"})
 _STARTS = re.compile(
-    r"(?:^|[\s'\"/;&|])(torchrun|(?:torch|bagua|oneflow)\.distributed\.(?:run|launch)|deepspeed"
-    r"|accelerate launch|mpirun|mpiexec|horovodrun|composer|srun)[\s'\"]+(?:-|\S+\.py\b|\S*\$)"
+    rf"(?:^|[\s'\"/;&|])({any_of(_PROGRAMS)}|accelerate launch|colossalai run)[\s'\"]+(?:-|\S+\.py\b|\S*\$)"
 )
 _OF_ITS_OWN = re.compile(
     r"(?:\S*/)?(colossalai run|tune run|torchx run|(?:lightning|fabric) run|llamafactory-cli train"
