@@ -8,14 +8,15 @@ from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import torch
-from hpclaunch.convert.programs.names import DOCKERS, GPU_MODULES, REMOTE
+from hpclaunch.convert.programs.names import BY_MPIRUN, DOCKERS, GPU_MODULES, REMOTE
+from hpclaunch.readback.kubernetes import mpirun
 from hpclaunch.values.conversion import Conversion
 
 _HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 30\n"
 # By mpirun's names, but for those with options of their own.
 _NAMES = [
     *("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prun"),
-    *("mpirun.openmpi", "mpiexec.openmpi", "horovodrun", "mpiexec.slurm"),
+    *("mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich", "mpiexec.mpich", "horovodrun", "mpiexec.slurm"),
 ]
 
 
@@ -130,3 +131,18 @@ def test_processes_for_each_gpu_that_a_text_of_srun_starts(start: str) -> None:
 
 def test_the_modules_that_are_looked_for_are_those_that_are_read() -> None:
     assert set(GPU_MODULES) == set(torch.MODULES)
+
+
+def test_a_script_may_have_each_name_of_mpirun_that_a_manifest_may_have() -> None:
+    assert set(mpirun.PROGRAMS) <= set(BY_MPIRUN)
+
+
+@pytest.mark.parametrize("name", ["mpirun.mpich", "mpiexec.mpich", "mpiexec.hydra"])
+def test_options_and_library_of_mpich(name: str) -> None:
+    job = script_cases.loaded(_converted(f"{name} -n 16 -ppn 8 -genv A 1 ./app").job)
+    assert [job[key] for key in ("command", "ranks_per_node", "mpi", "env")] == [
+        ["./app"],
+        "8",
+        "pmi2",
+        {"A": "1"},
+    ]

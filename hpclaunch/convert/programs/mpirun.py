@@ -81,7 +81,7 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     if program == "horovodrun":
         options, rest = take(words[1:], _HOROVOD)
         return Layer("horovodrun", tuple(options)), rest
-    hydra = program == "mpiexec.hydra" or any(
+    hydra = mpirun.PROGRAMS.get(program) == mpirun.HYDRA or any(
         leading(word).startswith("-") and leading(word).lstrip("-").partition("=")[0] in _ONLY_HYDRA
         for word in _before_command(words[1:])
     )

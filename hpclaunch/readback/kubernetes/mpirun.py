@@ -60,7 +60,7 @@ TABLES = {
     kind: {name: (words, meaning) for words, meaning, names in table for name in names.split()}
     for kind, table in ((OPEN_MPI, _OPEN_MPI), (HYDRA, _HYDRA))
 }
-_PROGRAMS = {
+PROGRAMS = {
     "mpirun": OPEN_MPI,
     "orterun": OPEN_MPI,
     "prterun": OPEN_MPI,
@@ -106,14 +106,14 @@ class Started(Struct, frozen=True):
 
 def is_mpirun(word: str) -> bool:
     """Whether a command is one that starts ranks."""
-    return word.rpartition("/")[2] in _PROGRAMS
+    return word.rpartition("/")[2] in PROGRAMS
 
 
 def read(words: Sequence[str], kind: str = "") -> Started:
     """The command line, `words[0]` being mpirun. `kind` says whose it is, where the name alone does not:
     mpiexec is Open MPI's unless the caller knows better. Never raises: what is not understood is in
     `unread`."""
-    kind = kind or _PROGRAMS.get(words[0].rpartition("/")[2], OPEN_MPI)
+    kind = kind or PROGRAMS.get(words[0].rpartition("/")[2], OPEN_MPI)
     table = TABLES[kind]
     found: dict[str, str] = {}
     carried: list[str] = []
