@@ -93,7 +93,7 @@ def _split_anew(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
     """ssh h docker exec -e "A=x y" c ...: the remote shell has `A=x y` without its quotes."""
     if search.program(call) not in ssh.TABLES:
         return
-    found = ssh.split_anew([(_with_names(parsed, word),) for word in call.args])
+    found = ssh.split_anew([(_with_names(word),) for word in call.args])
     if found:
         yield Finding(
             "defect",
@@ -105,7 +105,7 @@ def _split_anew(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
         )
 
 
-def _with_names(parsed: Parsed, word: tree.Word) -> str:
+def _with_names(word: tree.Word) -> str:
     """The word without its quotes, with a name for each expansion."""
     text = search.literal(word)
     if text is not None:

@@ -143,7 +143,7 @@ def _start(command: Command) -> _Start | None:
     its = layers(command.words)
     container = in_image(its)
     mpirun = next((each for each in its if each.program in MPI), None)
-    by = next((each for each in its if by_jsrun.is_run(command, each, its[-1])), None)
+    by = next((each for each in its if by_jsrun.is_run(each, its[-1])), None)
     found = container is not None or mpirun is not None or by is not None
     return _Start(command, its, container, mpirun, by) if found else None
 

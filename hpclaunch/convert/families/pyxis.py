@@ -73,7 +73,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     if alone.is_one(run, by):
         alone.ask_text(reading, run, found, draft)
         other_runs.ask_for_one(run, alone.others(reading, run.command), draft)
-    other_runs.put(reading, run, steps, draft)
+    other_runs.put(run, steps, draft)
     preparations.ask_of_script(reading, run, steps, draft)
 
 

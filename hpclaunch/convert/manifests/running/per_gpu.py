@@ -16,7 +16,7 @@ def put(launch: Launch, layer: Layer, draft: Draft) -> None:
         places = tuple(lines_of(launch, option.written))
         if option.name in REPLACED:
             draft.say("replaced", places, option.written, why=REPLACED[option.name])
-        elif layer.program == "deepspeed" and deepspeed.option(layer, option, places, draft):
+        elif layer.program == "deepspeed" and deepspeed.option(option, places, draft):
             continue
         elif layer.program == "accelerate":
             of_accelerate(layer, option, places, draft)

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, alike, fallbacks, is_preparation, likelier
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import Command
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.amount import counted
 from hpclaunch.values.conversion import Place
@@ -39,7 +39,7 @@ class Start(Struct, frozen=True):
         return f"{self.text[:60]}: {nodes}, {ranks}"
 
 
-def put(reading: ShellReading, run: Step, others: Sequence[Step], draft: Draft) -> None:
+def put(run: Step, others: Sequence[Step], draft: Draft) -> None:
     """Findings for those of `others` that are no step of the job, and the question which is the job's run
     where their sizes differ."""
     told = {place for each in draft.findings for place in each.places}

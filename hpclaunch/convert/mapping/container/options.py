@@ -75,5 +75,4 @@ _OTHERS: dict[str, Callable[[Asked, Draft], None]] = {
     "container-name": _name,
     "container-unshare": _no_key,
     "container-entrypoint-log": _no_key,
-    "no-container-entrypoint-log": _no_key,
 }

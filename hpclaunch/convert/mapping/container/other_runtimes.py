@@ -130,7 +130,7 @@ def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[As
     yield _image(reading, command, layer)
     for name in ("bind", "volume", "mount"):
         for option in layer.all(name):
-            value = _mounts(command, layer, option)
+            value = _mounts(command, option)
             places = _lines(reading, command, option)
             yield Asked("container-mounts", value, option.written, places, "enroot")
     for text, word, place in _of_sbatch(reading, ("--volume",)) if layer.program == "shifter" else ():
@@ -225,7 +225,7 @@ def _bare(image: Value) -> Value:
     return join([short, *image[1:]]) if first else image
 
 
-def _mounts(command: Command, layer: Layer, option: Option) -> Value:
+def _mounts(command: Command, option: Option) -> Value:
     """As Pyxis has them: SRC:DST:FLAGS, with commas between. A source that Singularity is given may be a path
     from the folder that the script is in, which Pyxis takes for one only behind ./"""
     value = option.value or ()

@@ -28,7 +28,7 @@ _TOLD = frozenset(
 _BINDS = ("bind", "cpu_per_rs", "depth", "cc", "launch_distribution", "latency_priority")
 
 
-def is_run(command: Command, layer: Layer, inner: Layer) -> bool:
+def is_run(layer: Layer, inner: Layer) -> bool:
     """Whether it may be the job's own launch: not what only moves files."""
     return layer.program in PROGRAMS and bool(inner.words) and program_of(inner.words) not in PREPARES
 

@@ -63,7 +63,7 @@ def put_visible(layer: Layer, lines: tuple[Place, ...], draft: Draft) -> None:
         draft.put(("env", "CUDA_VISIBLE_DEVICES"), value, lines, chosen[0].written, why=why)
 
 
-def option(layer: Layer, option: Option, places: tuple[Place, ...], draft: Draft) -> bool:
+def option(option: Option, places: tuple[Place, ...], draft: Draft) -> bool:
     """What becomes of an option that is deepspeed's alone; False for any other."""
     if option.name == "include":
         draft.say(

@@ -234,7 +234,7 @@ def _option(reading: ShellReading, command: Command, layer: Layer, option: Optio
         draft.say("replaced", places, option.written, why=REPLACED[option.name])
     elif not option.name and carries_addresses(option.value or ()):
         draft.say("replaced", places, option.written, why=SETS_ALL)
-    elif layer.program == "deepspeed" and deepspeed.option(layer, option, places, draft):
+    elif layer.program == "deepspeed" and deepspeed.option(option, places, draft):
         return
     elif layer.program == "accelerate":
         in_file = accelerate_file.told(reading, layer) if option.name == "config_file" else None

@@ -15,7 +15,6 @@ nodes ntasks ntasks-per-node ntasks-per-gpu gres gpus gpus-per-node gpus-per-tas
 container-image container-mounts container-name container-workdir container-mount-home container-save
 no-container-mount-home container-remap-root no-container-remap-root container-entrypoint container-env
 no-container-entrypoint container-writable container-readonly container-unshare container-entrypoint-log
-no-container-entrypoint-log
 """
 _READ_ELSEWHERE = frozenset(_READ.split())
 _ONE_AT_A_TIME = "a job's steps run one after the other, each with all that the job has"

@@ -163,7 +163,7 @@ def _is_of_one_machine(reading: ShellReading, layer: Layer, told: mpi.Told | Non
     it is typed. So many that no machine has them are another scheduler's."""
     if told is None or not told.total or told.total > _ON_ONE_MACHINE:
         return False
-    if any(layer.option(name) is not None for name in ("host", "hostfile", "default-hostfile")):
+    if any(layer.option(name) is not None for name in ("host", "hostfile")):
         return False
     return not is_for_several(reading)
 
