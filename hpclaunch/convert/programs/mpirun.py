@@ -5,7 +5,7 @@ Intel MPI; beside it are Open MPI 1.x's (orterun.c of 1.4 to 1.10), Horovod's (h
 those of HPE Cray PALS.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.programs.flags import Table, is_named_options, leading, stands_for_options, table, take
 from hpclaunch.convert.programs.layers import Layer, Option
@@ -27,6 +27,7 @@ _NAMES = {
     "carry all": "genvall",
     "carry none": "genvnone",
 }
+ENV_LIST = "mca_base_env_list"
 _HOSTS = {"H": "host", "hosts": "host"}
 _OLD_OPEN_MPI = table(
     (
@@ -86,10 +87,28 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
         for word in _before_command(words[1:])
     )
     options, rest = take(words[1:], _HYDRA if hydra else _OPEN_MPI, own=_stands_for_options)
-    options = [_spelled_out(each) for each in options]
+    options = list(_with_listed([_spelled_out(each) for each in options]))
     if any(known(word) == ":" for word in rest):
         options.append(Option("app", None, ":"))
     return Layer("mpiexec.hydra" if hydra else "mpirun", tuple(options)), rest
+
+
+def listed(text: str, written: str, delimiter: str = ";") -> list[Option]:
+    """The options -x that a list of variables stands for: mca_base_env_list of Open MPI, NAME=VALUE;NAME
+    (mca_base_var.c)."""
+    return [Option("x", (each.strip(),), written) for each in text.split(delimiter) if each.strip()]
+
+
+def _with_listed(options: Sequence[Option]) -> Iterator[Option]:
+    texts = [known(each.value or ()) or "" if each.name == "mca" else "" for each in options]
+    named = next((text for text in texts if text.startswith(f"{ENV_LIST}_delimiter=")), "")
+    delimiter = named.partition("=")[2] or ";"
+    for option, text in zip(options, texts, strict=True):
+        name, _, value = text.partition("=")
+        if name == ENV_LIST:
+            yield from listed(value, option.written, delimiter)
+        elif name != f"{ENV_LIST}_delimiter":
+            yield option
 
 
 def is_of_open_mpi(option: Option) -> bool:

@@ -18,9 +18,9 @@ from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.programs.flags import not_told
 from hpclaunch.convert.programs.layers import Layer, Option
-from hpclaunch.convert.programs.mpirun import ONLY_PALS
+from hpclaunch.convert.programs.mpirun import ENV_LIST, ONLY_PALS
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
 # Parameters about starting processes on hosts, which srun does (ompi_info --param all all).
@@ -28,8 +28,9 @@ _OF_THE_LAUNCH = (
     "plm_", "prte_", "orte_", "rmaps_", "rtc_", "ras_", "odls_", "oob_", "routed_", "ess_", "state_",
     "grpcomm_", "iof_", "dfs_", "filem_", "allow_run_as_root", "hwloc_base_binding_policy",
     "hwloc_default_binding_policy", "hwloc_base_report_bindings", "mca_base_param_files",
+    ENV_LIST,
 )  # fmt: skip
-_MAPPINGS = ("rmaps_base_mapping_policy", "rmaps_default_mapping_policy")
+MAPPINGS = ("rmaps_base_mapping_policy", "rmaps_default_mapping_policy")
 _MOST = 1000  # options
 _OF_PARAMETER = re.compile(r"\w+", re.ASCII)  # its name
 _LAUNCH = "srun starts the ranks itself: there are no daemons, no ssh and no list of hosts"
@@ -129,7 +130,7 @@ def told_by(layer: Layer, count: Callable[[Option], int | None]) -> Told | None:
     option = layer.option("pernode")
     if option is not None:
         return Told(option, 1)
-    mapped = layer.option("map-by") or _mapped_by_parameter(layer)
+    mapped = layer.option("map-by") or mapped_by_parameter(layer)
     policy = (known(mapped.value or ()) or "").lower().split(":") if mapped is not None else []
     by_resource = len(policy) > 2 and policy[0] == "ppr"
     if mapped is not None and by_resource and policy[2] == "node":
@@ -143,27 +144,11 @@ def told_by(layer: Layer, count: Callable[[Option], int | None]) -> Told | None:
     return Told(by_socket) if by_socket is not None else None
 
 
-def with_variables(layer: Layer, command: Command) -> Layer:
-    """The layer with the mapping that a variable gives where no option does: of Open MPI 4 it is
-    OMPI_MCA_rmaps_base_mapping_policy, of PRRTE PRTE_MCA_rmaps_default_mapping_policy (mpirun(1) of Open MPI
-    5, "Deprecated MCA parameters")."""
-    if layer.program != "mpirun" or layer.option("map-by") or _mapped_by_parameter(layer):
-        return layer
-    given = {**dict(command.environment), **dict(command.prefix)}
-    for prefix in ("OMPI_MCA_", "PRTE_MCA_"):
-        for name in _MAPPINGS:
-            value = given.get(f"{prefix}{name}")
-            if value is not None:
-                option = Option("mca", join([f"{name}=", *value]), f"{prefix}{name}={shown(value)}")
-                return Layer(layer.program, (*layer.options, option), layer.words)
-    return layer
-
-
-def _mapped_by_parameter(layer: Layer) -> Option | None:
+def mapped_by_parameter(layer: Layer) -> Option | None:
     """-mca rmaps_base_mapping_policy ppr:4:node, which --map-by stands for."""
     for option in layer.all("mca"):
         name, _, policy = shown(option.value or ()).partition("=")
-        if name in _MAPPINGS:
+        if name in MAPPINGS:
             return Option("map-by", (policy,), option.written)
     return None
 

@@ -109,7 +109,7 @@ def first_node(
         part.name: "MASTER_ADDR"
         for word in words
         for part in word
-        if isinstance(part, Unknown) and _is_first_node(reading, part)
+        if isinstance(part, Unknown) and is_first_node(reading, part)
     }
     found |= dict.fromkeys(ports.of_words(words, found), ports.PORT)
     if found:
@@ -120,7 +120,7 @@ def first_node(
 def with_first_node(reading: ShellReading, value: Value) -> Value:
     """The value with MASTER_ADDR, as hpclaunch sets it, for what tells the job's first node."""
     return tuple(
-        Unknown("variable", "MASTER_ADDR") if _is_first_node(reading, part) else part for part in value
+        Unknown("variable", "MASTER_ADDR") if is_first_node(reading, part) else part for part in value
     )
 
 
@@ -129,7 +129,7 @@ def say_other_name(reading: ShellReading, name: str, places: Sequence[Place], dr
     that ranks have the name alone."""
     for each in reading.given(name):
         beside = [part for part in each.value if isinstance(part, str)]
-        nodes = [part for part in each.value if _is_first_node(reading, part) or _is_itself(part, name)]
+        nodes = [part for part in each.value if is_first_node(reading, part) or _is_itself(part, name)]
         if not "".join(beside).strip() or len(nodes) != 1 or len(beside) + 1 != len(each.value):
             continue
         own = "".join(part if isinstance(part, str) else "${MASTER_ADDR}" for part in each.value)
@@ -144,7 +144,8 @@ def _is_itself(part: Part, name: str) -> bool:
     return isinstance(part, Unknown) and part.kind in ("variable", "either") and part.name == name
 
 
-def _is_first_node(reading: ShellReading, part: Part) -> bool:
+def is_first_node(reading: ShellReading, part: Part) -> bool:
+    """Whether it tells the job's first node, where the script itself runs."""
     if not isinstance(part, Unknown):
         return False
     if part.kind == "output":
@@ -161,7 +162,7 @@ def _is_asked_of_it(reading: ShellReading, written: str) -> bool:
     part = host.value[0]
     if asked["first"]:
         return isinstance(part, Unknown) and _HOSTS.fullmatch(part.name) is not None
-    return _is_first_node(reading, part)
+    return is_first_node(reading, part)
 
 
 def is_said(command: Command, words: Sequence[Value], draft: Draft) -> bool:

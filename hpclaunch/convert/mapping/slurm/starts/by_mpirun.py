@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from msgspec import structs
 
 from hpclaunch.convert.mapping.container import enroot
-from hpclaunch.convert.mapping.ranks import mpi
+from hpclaunch.convert.mapping.ranks import mpi, mpi_variables
 from hpclaunch.convert.mapping.slurm.batch.allocation import is_for_several
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, number
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, prepares
+from hpclaunch.convert.mapping.slurm.starts import chosen_hosts
+from hpclaunch.convert.mapping.slurm.starts.chosen_hosts import Chosen
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
@@ -87,20 +89,29 @@ def _of_mpirun(
     found: Allocation,
     asked: tuple[Asked, ...],
 ) -> tuple[Step, Layer]:
-    layer = mpi.with_variables(found_layers[index], command)
+    layer = mpi_variables.with_variables(found_layers[index], command)
     listed = next(lists(reading), None) if found.nodes is None else None
     nodes = found.nodes or mpi.nodes_of(layer) or (listed.hosts.count if listed is not None else None)
+    total = mpi.told_by(layer, lambda option: number(option.value, reading, found.numbers))
+    chosen = None
+    if found.nodes is not None:
+        is_all = total is not None and total.is_total and total.total == found.nodes * (found.per_node or 0)
+        is_all = is_all or _is_all_tasks(layer)
+        chosen = chosen_hosts.of(reading, command, layer, found.nodes, of_all=is_all)
+    if chosen is not None:
+        nodes = chosen.count
     size = mpi.ranks_of(reading, command, layer, nodes, found.numbers)
     if listed is not None and size is not None:
         size = structs.replace(size, places=(*size.places, *listed.hosts.places))
     of_slurm = ranks(reading, (), found, command.place)
-    total = mpi.told_by(layer, lambda option: number(option.value, reading, found.numbers))
     if nodes is None and size is not None and size.per_node:
         nodes = _for_all(reading, layer, size.per_node, found)
     if size is None:
         # mpirun starts a rank in each slot, and those are Slurm's tasks where no list of hosts says others.
         listed_ranks = _of_list(reading, command, layer, nodes)
-        sized = listed_ranks or (_of_hosts(command, layer) if found.nodes is None else None) or of_slurm
+        of_hosts = _of_hosts(command, layer) if found.nodes is None else None
+        of_hosts = _of_chosen(chosen, of_slurm) if chosen is not None else listed_ranks or of_hosts
+        sized = of_hosts or of_slurm
     elif (filled := _filled(reading, layer, found)) is not None:
         sized = structs.replace(filled, places=size.places)
     elif size.per_node is None and nodes is None and found.per_node and _is_all_tasks(layer):
@@ -116,7 +127,18 @@ def _of_mpirun(
     of_enroot, inner, of_container = enroot.of(reading, command, found_layers[index + 1 :])
     if of_enroot is None and before:  # the container may be around mpirun
         of_enroot, before, of_container = enroot.of(reading, command, before)
+    if chosen is not None and chosen.count is None:
+        option = chosen.option
+        asked = (*asked, Asked("nodes", (Unknown("output", ""),), option.written, chosen.places, "command"))
     return Step(command, (*asked, *of_container), sized, inner, before, of_enroot), layer
+
+
+def _of_chosen(chosen: Chosen, of_slurm: Ranks) -> Ranks:
+    """A rank in each slot of the hosts of -H. Where it says none a host has one by some releases of Open MPI,
+    and by others and in hydra those of Slurm's tasks."""
+    per_node = chosen.slots or (1 if of_slurm.per_node == 1 else None)
+    doubt = f"{chosen.option.written} does not say how many each host has"
+    return Ranks(chosen.count, per_node, chosen.places, "" if per_node else doubt)
 
 
 def _is_all_tasks(layer: Layer) -> bool:
