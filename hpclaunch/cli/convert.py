@@ -29,7 +29,7 @@ from hpclaunch.values.errors import InputError
 
 _ENV = (
     "What the operator exported before the launcher was started, as in --env DGXNNODES=2; PWD is the folder "
-    "where it was submitted. In a manifest it fills in $NAME, as envsubst does."
+    "where it was submitted. In a manifest it fills in $NAME, as envsubst does, and a template's {{ .NAME }}."
 )
 _ARGS = "What stood behind the script's name, as in --args '--lr 0.1 8'; '' where nothing did."
 _SET = "Answers a question, or says otherwise than the files do: --set nodes=4, --set env.LR=0.1."

@@ -35,8 +35,8 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
-    """The layer "charmrun", "ibrun" or "mpirun_rsh" with mpirun's names for its options, and the program. A
-    layer without a program where charmrun stays on its node (++local)."""
+    """The layer "charmrun", "ibrun", "mpirun_rsh" or "mpiexec.slurm" with mpirun's names for its options, and
+    the program. A layer without a program where charmrun stays on its node (++local)."""
     program = program_of(words)
     if program == "charmrun":
         return _charmrun(words)

@@ -1,4 +1,4 @@
-"""What jsrun and aprun say of a launch -> ranks and GPUs on a node, binding, environment.
+"""What jsrun, aprun and flux run say of a launch -> ranks and GPUs on a node, binding, environment.
 
 jsrun counts resource sets: of -n of them each has -a tasks and -g GPUs, and -r are on a host (jsrun(1)).
 """
