@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hpclaunch.convert import defects
@@ -181,6 +181,7 @@ def _around(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 _SCRIPTS = st.lists(st.recursive(_PIECES, _around, max_leaves=4), min_size=1, max_size=5)
 
 
+@example(["set -e", "srun a &", "check", "srun a || rc=1"])
 @settings(max_examples=60, deadline=None)
 @given(_SCRIPTS)
 def test_what_is_said_to_end_with_0_does(programs: str, pieces: list[str]) -> None:

@@ -240,10 +240,12 @@ def _of_end(reading: ShellReading, parsed: Parsed, texts: list[Parsed], job: Dra
 
         script = Script(parsed, run, set_by)
         try:
-            ways = [each for each in script.ways() if each.failed]
+            every = script.ways()
         except TooMany:
             continue
-        last = next((each.last for each in ways if each.lost), None)
+        # One that failed in the background has failed too, where another command ends the script.
+        ways = [each for each in every if each.failed or each.waits]
+        last = next((each.last for each in ways if each.failed and each.lost), None)
         if last is not None and _is_pipe_of_run(last, evaluated):
             continue  # it is told of the pipe what hides the run's status
         if last is not None and _STAYS.match(parsed.text(last)):
