@@ -95,6 +95,8 @@ def _put_ranks(
     starter = launcher or mpirun
     if starter is None:
         return _put_alone(launch, found, handed, draft)
+    if launcher is not None and not ranks.is_on_each(main, launcher, found):
+        _ask_nodes(main, draft)
     if launcher is not None or starter.program == "horovodrun":
         sizes.assume_gpus(starter.program, draft)
     return False

@@ -12,6 +12,7 @@ from hpclaunch.convert.mapping.slurm.batch.asked import of_options
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.programs.docker import MPI_OF_HPC
+from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import base_name, known, shown
@@ -33,7 +34,8 @@ def put(
         return
     if launcher is not None:
         launchers.put_launcher(reading, command, launcher, draft)
-        launchers.say_apart(command, launcher, Ranks(found.nodes, 1, ()), draft)
+        if is_on_each(main, launcher, found):
+            launchers.say_apart(command, launcher, Ranks(found.nodes, 1, ()), draft)
         size = launchers.size(reading, command, launcher, found.nodes, slurm_numbers)
         if launcher.program == "deepspeed" and size.per_node is None and not size.doubt:
             size = _of_list(reading, size)
@@ -63,6 +65,16 @@ def put(
         why = "srun starts a container for each rank"
         draft.put(("ranks_per_node",), by_srun.per_node, by_srun.places, what, why=why)
     _put_mpi(reading, main, by_srun, draft)
+
+
+def is_on_each(main: Started, launcher: Layer, found: Allocation) -> bool:
+    """Whether the launcher is started on each node: by srun or ssh, or by what nobody gave, as one is that is
+    told of the others. The script's own shell starts it on its first node alone."""
+    by_others = main.layer("srun", "ssh", "unknown") is not None or main.is_per_node or main.is_over_hosts
+    told = any(
+        each.name in ("nnodes", "node_rank", "hostfile", "host", "include", "") for each in launcher.options
+    )
+    return by_others or told or found.nodes is None or found.nodes == 1 or bool(main.command.loops)
 
 
 def _put_mpi(reading: ShellReading, main: Started, by_srun: Ranks | None, draft: Draft) -> None:

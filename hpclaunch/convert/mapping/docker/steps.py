@@ -91,12 +91,12 @@ class Started(Struct, frozen=True, dict=True):
         """The command in its place, with what stands before it there (env, sudo, numactl)."""
         carriers = [index for index, each in enumerate(self.layers) if each.program not in _BESIDE]
         tail = self.layers[carriers[-1] + 1 if carriers else 0 :]
-        words = self.command.words
-        last = len(words) - len(self.words)
-        for start in range(last, max(last - _MOST_BESIDE, -1), -1):
-            if layers(words[start:]) == tail:
-                return words[start:]
-        return self._behind_entrypoint() or self.words
+        for words in (self.command.words, self._behind_entrypoint()):
+            last = len(words) - len(self.words)
+            for start in range(last, max(last - _MOST_BESIDE, -1), -1):
+                if layers(words[start:]) == tail:
+                    return words[start:]
+        return self.words
 
     def _behind_entrypoint(self) -> tuple[Value, ...]:
         """What docker run starts by --entrypoint, which stands before the image and what is behind that."""

@@ -1,0 +1,50 @@
+"""Docker that a script of sbatch starts once: on its first node; and launchers that are the entrypoint."""
+
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_RUN = "docker run --gpus all lab.io/x:1 torchrun --nproc-per-node 8"
+
+
+def _converted(lines: str, nodes: int) -> Conversion:
+    head = f"#!/bin/bash\n#SBATCH -t 60 -N {nodes} --gpus-per-node=8\n"
+    return convert(classified({"run.sub": f"{head}{lines}\n"}), Options({}))
+
+
+@pytest.mark.parametrize(
+    ("lines", "nodes", "told"),
+    [
+        (f"{_RUN} t.py", 2, ASK),
+        (f"{_RUN} t.py", 1, "1"),
+        (f"{_RUN} --nnodes 2 t.py", 2, "2"),
+        (f"srun --ntasks-per-node=1 {_RUN} t.py", 2, "2"),
+        (f"for n in $(scontrol show hostnames); do ssh $n {_RUN} t.py; done", 2, "2"),
+    ],
+)
+def test_a_launcher_that_runs_once_is_on_the_first_node_alone(lines: str, nodes: int, told: str) -> None:
+    found = _converted(lines, nodes)
+    assert loaded(found.job)["nodes"] == told
+    assert told != ASK or not any("a world of its own" in each.why for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("--entrypoint torchrun lab.io/x:1 --nproc-per-node 8 t.py", ["python", "-u", "t.py"]),
+        ("--entrypoint mpirun lab.io/x:1 -np 8 ./t", ["./t"]),
+        ("--entrypoint numactl lab.io/x:1 -N 0 ./t", ["numactl", "-N", "0", "./t"]),
+        ("--entrypoint ./t lab.io/x:1 --x", ["./t", "--x"]),
+    ],
+)
+def test_a_launcher_that_is_the_entrypoint_is_not_started_by_each_rank(
+    words: str, command: list[str]
+) -> None:
+    job: dict[str, Any] = loaded(_converted(f"docker run --gpus all {words}", 1).job)
+    assert job["command"] == command
