@@ -58,6 +58,20 @@ def test_ranks_are_as_many_as_the_variable_says(lines: str, ranks: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("visible", "line", "ranks"),
+    [
+        ("0,1,2,3", f"srun {_RUN} --nproc-per-node gpu t.py", ASK),
+        ("0,1,2,3", "srun deepspeed --hostfile hf t.py", ASK),
+        ("0,1,2,3,4,5,6,7", f"srun {_RUN} --nproc-per-node gpu t.py", "8"),
+        ("0,1,2,3", f"srun {_RUN} --nproc-per-node 8 t.py", "8"),
+        ("$GPUS", f"srun {_RUN} --nproc-per-node gpu t.py", "8"),
+    ],
+)
+def test_gpus_that_a_launcher_does_not_see_are_not_counted(visible: str, line: str, ranks: str) -> None:
+    assert str(_job(f"export CUDA_VISIBLE_DEVICES={visible}\n{line}")["ranks_per_node"]) == ranks
+
+
+@pytest.mark.parametrize(
     ("command", "ranks"),
     [("torchrun t.py", 2), ("export PET_NPROC_PER_NODE=4; torchrun t.py", 4), ("python t.py", 1)],
 )

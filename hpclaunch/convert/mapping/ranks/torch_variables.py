@@ -1,5 +1,5 @@
 """Options that torchrun takes of variables where no word of its line says them: PET_NNODES,
-PET_NPROC_PER_NODE (torch/distributed/argparse_util.py)."""
+PET_NPROC_PER_NODE (torch/distributed/argparse_util.py); and the GPUs that it may count."""
 
 from collections.abc import Iterable, Mapping
 
@@ -34,6 +34,14 @@ def of_command(layer: Layer, command: Command) -> Layer:
     if layer.program not in _READ_BY:
         return layer
     return with_variables(layer, _given(command))
+
+
+def visible(command: Command) -> int | None:
+    """How many GPUs CUDA_VISIBLE_DEVICES lets a command's launcher see, None where nothing tells it."""
+    value = {**dict(command.environment), **dict(command.prefix)}.get("CUDA_VISIBLE_DEVICES")
+    text = known(value) if value is not None else None
+    inside = any(layer.program in _OF_THEIR_OWN for layer in layers(command.words))
+    return len(text.split(",")) if text and not inside else None
 
 
 def lines(reading: ShellReading, option: Option) -> tuple[Place, ...]:

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
-from hpclaunch.convert.mapping.ranks import launchers, mpi
+from hpclaunch.convert.mapping.ranks import launchers, mpi, torch_variables
 from hpclaunch.convert.mapping.slurm.batch import allocation, gpu_binding, hints
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, outside_allocation
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, gpus_of, last
@@ -74,6 +74,11 @@ def put(
                 if gpus.number is None:
                     return None
                 per_node, places = gpus.number, (*places, *gpus.places)
+                visible = torch_variables.visible(run.command)
+                if visible is not None and visible != per_node:
+                    doubt = f"{launcher.program} counts the {visible} of CUDA_VISIBLE_DEVICES, or the "
+                    doubt += f"{per_node} of the node where Slurm sets that anew for srun"
+                    per_node = None
         else:
             if size.per_node and size.per_node > 1:
                 _say_product(per_node, size.per_node, launcher, places, what, draft)
