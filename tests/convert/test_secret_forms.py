@@ -24,6 +24,10 @@ NAMES = (
     *("TS_AUTHKEY", "TOKEN_VALUE"),
 )
 STEPS = (
+    f"npm config set //r.example/:_authToken {S}",
+    f"dvc remote modify --local store secret_access_key {S}",
+    f"rclone config create store s3 access_key_id a secret_access_key {S}",
+    f"printf 'password=%s\\n' {S} > cred",
     f"unzip -P {S} x.zip",
     f"zip -e -P {S} x.zip y",
     f"python -c \"from hub import login; login('{S}')\"",

@@ -85,8 +85,22 @@ _FORMS = tuple(
         ("PASSWORD", rf"\bssh-keygen\b{_LINE}[ \t]-[NP][ \t]*{VALUE}", "ssh-keygen"),
         (
             "SECRET",
-            rf"\bconfigure[ \t]+set[ \t]+\S*(?:key|token|secret|password)\S*[ \t]+(?!-){VALUE}",
-            "configure",
+            rf"\bconfig(?:ure)?[ \t]+set[ \t]+\S*(?:key|[tT]oken|secret|[pP]assword)\S*[ \t]+(?!-){VALUE}",
+            "config",
+        ),
+        # The settings of a store: dvc remote modify NAME secret_access_key VALUE, rclone config create.
+        (
+            "SECRET",
+            r"\b(?:remote[ \t]+modify|config[ \t]+(?:create|update))(?:[ \t]+\S+){1,8}?[ \t]+"
+            rf"\w*(?:key|token|secret|pass(?:word)?)[ \t]+(?!-){VALUE}",
+            "re",
+        ),
+        (
+            "PASSWORD",
+            rf"\bprintf[ \t]+[\"'][^\"'\n]{{0,80}}?(?i:password|token|secret|key)[=:][ \t]*%s[^\"'\n]{{0,40}}"
+            rf"[\"'][ \t]+{VALUE}",
+            "printf",
+            "%s",
         ),
         ("SECRET", r"[?&](?:sig|[\w-]*[sS]ignature)=(?P<value>[^\s&\"']+)", "ig"),
         ("PASSWORD", rf"[;\"'][ \t]*(?i:pwd)={VALUE}", "="),
@@ -197,7 +211,7 @@ _FORMS = tuple(
 # What a line has, in small letters, where anything of these may be in it.
 HINTS = (
     *("://", "@", "sshpass", "login", "curl", "mysql", "mariadb", "sudo", "assword", "authorization"),
-    *("openssl", "wandb", "<<<", "--user", "kinit", "redis-cli", "ssh-keygen", "configure"),
+    *("openssl", "wandb", "<<<", "--user", "kinit", "redis-cli", "ssh-keygen", "config", "remote"),
     *("sig=", "signature=", "pwd", "-pass", "secret:", "token:", "-login", "-credential", "-p ", "-k "),
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "sk-", "akia", "xox", "nvapi-"),
     *("pypi-", "dckr_pat_", "eyj"),
