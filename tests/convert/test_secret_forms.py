@@ -185,6 +185,8 @@ def test_no_output_has_what_the_operator_exports_as_a_login(tmp_path: Path) -> N
         "TOKEN_LIMIT=4096 TOKEN_TYPE=bpe KEY_METRIC=val_loss MONKEY=Business12",
         "API_KEY_FILE=/k SORTKEY=a12345678901234567",
         "dataset.key=image_features echo a:b | base64x",
+        "dvc remote modify store url s3://b/key\nrclone config create store s3 env_auth true",
+        "printf 'step=%s' a1",
         "pip install hf-transfer==0.1.8 npm_config_loglevel=silent sg.example.com SG.x",
     ],
 )
