@@ -12,7 +12,16 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import sayable
 from hpclaunch.convert.manifests.recognise import is_manifest
-from hpclaunch.convert.programs.names import BY_MPI, CONTAINERS, OTHER_SUBMITTERS, STEPS, SUBMITTERS, any_of
+from hpclaunch.convert.programs.bind import BINDERS
+from hpclaunch.convert.programs.names import (
+    BY_MPI,
+    CONTAINERS,
+    GPU_LAUNCHERS,
+    OTHER_SUBMITTERS,
+    STEPS,
+    SUBMITTERS,
+    any_of,
+)
 from hpclaunch.spec.source import decode, read_text, read_words
 from hpclaunch.values.errors import InputError, Problem
 
@@ -182,7 +191,8 @@ _LAUNCHES = re.compile(
 )
 _RANK_WORK = re.compile(
     r"^(?![ \t]*(?:export[ \t]+)?\w+=(?!\())[^#\n]*"  # no text that a variable is given
-    r"(?:\bpython3?\b|\btorchrun\b|\bbind\.sh\b|\bnumactl\b|\bmpirun\b|\bmpiexec\b|\bexec\s+\"?\$@)",
+    rf"(?:\b(?:python3?|torchrun|{any_of(BINDERS, BY_MPI)})\b|\bexec\s+\"?\$@"
+    rf"|\b{any_of(GPU_LAUNCHERS)}[ \t]+(?:-|launch\b|run\b|\S+\.py\b))",  # and not what pip installs
     re.MULTILINE,
 )
 

@@ -57,6 +57,27 @@ def test_a_script_that_is_submitted_runs_beside_no_ranks(submit: str, role: str)
     assert [each.role for each in found] == ["shell", role]
 
 
+@pytest.mark.parametrize(
+    ("line", "role"),
+    [
+        ("torchrun t.py", "rank script"),
+        ("deepspeed --no_local_rank t.py", "rank script"),
+        ("accelerate launch t.py", "rank script"),
+        ("orterun ./t", "rank script"),
+        ("bindpcie ./t", "rank script"),
+        ("taskset -c 1 ./t", "rank script"),
+        ("pip install deepspeed accelerate", "shell"),
+        ("RUN='deepspeed t.py'", "shell"),
+    ],
+)
+def test_a_script_that_does_what_ranks_do_is_theirs_where_its_name_stands_nowhere(
+    line: str, role: str
+) -> None:
+    run = "#!/bin/bash\n#SBATCH -N 2\nsrun $RUN\n"
+    found = classified({"run.sub": run, "work.sh": f"#!/bin/bash\nset -e\n{line}\n"})
+    assert [each.role for each in found] == ["shell", role]
+
+
 def test_a_submitted_script_without_lines_for_slurm_is_read() -> None:
     go = "#!/bin/bash\nexport GPUS=4\nsbatch -N 2 --gres=gpu:2 ./job.sh\n"
     found = convert(classified({"go.sh": go, "job.sh": "#!/bin/bash\nmpirun -np $GPUS ./t\n"}), Options({}))
