@@ -1,4 +1,5 @@
-"""accelerate and composer around the command: what they tell each process is in the job."""
+"""accelerate, composer and deepspeed around the command: what they tell each process is in the job, and how
+many ranks it has by their options."""
 
 from typing import Any
 
