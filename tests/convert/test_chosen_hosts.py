@@ -69,3 +69,8 @@ def test_variables_that_a_parameter_lists_are_as_those_of_x(
 ) -> None:
     job = _job(lines)
     assert (job.get("env"), job.get("inherit")) == (env, inherit)
+
+
+def test_the_one_node_of_an_allocation_is_not_asked_for() -> None:
+    job = _job("#SBATCH -N 1\nmpirun -H $HOSTS -np 8 ./x")
+    assert (job["nodes"], job["ranks_per_node"]) == ("1", "8")

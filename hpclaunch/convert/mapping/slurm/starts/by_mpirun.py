@@ -94,7 +94,7 @@ def _of_mpirun(
     nodes = found.nodes or mpi.nodes_of(layer) or (listed.hosts.count if listed is not None else None)
     total = mpi.told_by(layer, lambda option: number(option.value, reading, found.numbers))
     chosen = None
-    if found.nodes is not None:
+    if found.nodes is not None and found.nodes > 1:
         is_all = total is not None and total.is_total and total.total == found.nodes * (found.per_node or 0)
         is_all = is_all or _is_all_tasks(layer)
         chosen = chosen_hosts.of(reading, command, layer, found.nodes, of_all=is_all)
