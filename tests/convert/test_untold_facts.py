@@ -36,6 +36,21 @@ def test_the_gpus_that_a_script_counts_are_those_of_the_job(count: str) -> None:
     assert job["command"][-1] == "8"
 
 
+@pytest.mark.parametrize(
+    "count",
+    [
+        "nvidia-smi -L | wc -l",
+        "nvidia-smi -L | wc --lines",
+        "nvidia-smi  --list-gpus|wc -l",
+        "nvidia-smi --query-gpu=name  --format=csv,noheader | wc -l",
+    ],
+)
+def test_where_a_script_counts_gpus_that_no_line_tells_those_alone_are_asked_for(count: str) -> None:
+    job, _ = _of("-N 2 -t 30", f"torchrun --nproc_per_node=$({count}) t.py")
+    assert job["gpus_per_node"] == "ASK"
+    assert "ranks_per_node" not in job
+
+
 def test_threads_that_a_script_sets_are_not_those_of_the_launcher() -> None:
     job, found = _of("-N 1 --gres=gpu:8", "export OMP_NUM_THREADS=$(nproc)\ntorchrun --nproc_per_node=8 t.py")
     assert "OMP_NUM_THREADS" not in job.get("env", {})

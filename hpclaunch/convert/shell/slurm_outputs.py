@@ -17,6 +17,11 @@ _GPUS_COUNTED = re.compile(
 )
 
 
+def counts_gpus(output: str) -> bool:
+    """Whether a $(...) of this text writes how many GPUs the job has on the node."""
+    return _GPUS_COUNTED.fullmatch(output[2:-1]) is not None
+
+
 def asked(text: str) -> set[str]:
     """The variables of Slurm's that tell what a script counts: the hosts of its job, the GPUs of its node."""
     nodes = "scontrol" in text and _NAMED.search(text) is not None
@@ -28,7 +33,7 @@ def told(state: State, output: str) -> Value | None:
     """What a $(...) of this text writes, None where no variable tells it."""
     if _COUNT.fullmatch(output):
         name = NODES
-    elif _GPUS_COUNTED.fullmatch(output[2:-1]):
+    elif counts_gpus(output):
         name = GPUS
     else:
         return None

@@ -1,6 +1,5 @@
 """Launchers that start a process for each GPU of their node: how many, and what becomes of their options."""
 
-import re
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -14,14 +13,11 @@ from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs import accelerate, torch
 from hpclaunch.convert.programs.layers import OVER_HOSTS, PER_GPU, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.convert.shell import slurm_outputs
+from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Kind, Place
 
-# What prints a line for each GPU that the job has on the node, and what Slurm says of them.
-_COUNTS_GPUS = re.compile(
-    r"^\$\(nvidia-smi (-L|--list-gpus|--query-gpu=\w+ --format=csv,noheader) ?\| ?wc -l\)$"
-    r"|^\$\{SLURM_GPUS_ON_NODE\}$"
-)
+_GPUS = f"${{{slurm_outputs.GPUS}}}"
 
 # What becomes of a launcher's option, by the name that `programs/torch.py` has for it.
 REPLACED = {
@@ -117,8 +113,8 @@ def size(
             return FanOut(None, lines_of(reading, command, by_file), by_file.written, doubt)
         return FanOut(1 if alone else None, (command.place,), layer.program)
     lines = (*torch_variables.lines(reading, option), *lines_of(reading, command, option))
-    text = known(option.value or ()) or ""
-    if text in ("gpu", "auto") or _COUNTS_GPUS.search(shown(option.value or ())):
+    text = shown(option.value or ())
+    if text in ("gpu", "auto", _GPUS) or slurm_outputs.counts_gpus(text):
         return FanOut(None, lines, option.written)
     count = number(option.value, reading, slurm)
     # accelerate counts the processes of all its machines, and has one where it is told of no others.
