@@ -199,8 +199,8 @@ def _weight(step: Step, *, by_loops: bool = True) -> int:
     """How much a step looks like the job's own command; below 0 for what never is."""
     program = program_of(step.words)
     text = step.text
-    if _ends_others(step, program):
-        return -1
+    if _ends_others(step, program) or (step.inner and not step.words and not step.in_container):
+        return -1  # the second shows what a node has: numactl -H
     if step.command.within == "output" or step.command.signals or prepares(step):
         return -1
     if (_CLEANS.search(text) and not _CONTAINS.search(text)) or _WATCHES.match(text):
