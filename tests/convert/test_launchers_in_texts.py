@@ -147,3 +147,25 @@ def test_what_binds_in_a_script_that_the_ranks_script_starts_counts() -> None:
     }
     found = convert(classified(files), Options({}))
     assert script_cases.loaded(found.job)["bind"]["cpus"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("head", "container"),
+    [
+        ("#SBATCH -N 1 --gpus-per-node=8", "enroot start a.sqsh"),
+        ("#SBATCH -N 1 --gpus-per-node=8", "singularity exec --nv a.sif"),
+        ("#SBATCH -N 1 --gpus-per-node=8", "shifter --image=a/b:1"),
+        ("#SBATCH -N 1 --gpus-per-node=8", "podman-hpc run a/b:1"),
+        ("#PBS -l select=1:ngpus=8", "singularity exec --nv a.sif"),
+    ],
+)
+@pytest.mark.parametrize(
+    "starts", ["bash -c 'cd /w; torchrun --nproc_per_node=8 t.py'", "torchrun --nproc_per_node=8 t.py"]
+)
+def test_a_container_that_the_script_starts_itself_has_its_launcher_read(
+    head: str, container: str, starts: str
+) -> None:
+    found = convert(classified({"run.sub": f"#!/bin/bash\n{head}\n{container} {starts}\n"}), Options({}))
+    assert {each.name: each.told for each in found.launch}["ranks"] == "8 on each node"
+    command = next(each.became for each in found.findings if each.key == "command" and each.became)
+    assert "torchrun" not in command

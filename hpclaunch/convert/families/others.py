@@ -15,13 +15,14 @@ from hpclaunch.convert.mapping.docker.steps import Started, copies_of, started
 from hpclaunch.convert.mapping.environment import handed_on, of_no_run, reached
 from hpclaunch.convert.mapping.environment.exported import Ranks
 from hpclaunch.convert.mapping.environment.exported import put as put_exported
-from hpclaunch.convert.mapping.ranks import by_jsrun, mpi, mpi_library, of_request
+from hpclaunch.convert.mapping.ranks import by_jsrun, launchers, mpi, mpi_library, of_request
 from hpclaunch.convert.mapping.slurm.batch import allocation
 from hpclaunch.convert.mapping.slurm.batch.asked import of_options
 from hpclaunch.convert.mapping.slurm.batch.export import Export
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, ranks
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.mapping.slurm.srun import run_command
+from hpclaunch.convert.mapping.slurm.starts import in_text
 from hpclaunch.convert.mapping.words.made import in_doubt
 from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
@@ -187,6 +188,11 @@ def _put(reading: ShellReading, run: _Start, found: Allocation, draft: Draft) ->
         _ranks(reading, run.command, run.mpirun, found, draft)
     elif run.container is not None:
         _ranks_of_step(reading, run.command, run.its, found, draft)
+        inner, _, front = in_text.unfolded(reading, run.command, run.its, in_container=True)
+        run = structs.replace(run, its=inner) if front is None else run
+        launcher = next((each for each in run.its if launchers.is_launcher(each)), None)
+        if launcher is not None and not any(each.program == "srun" for each in run.its):
+            own_program.put_launcher(reading, run.command, launcher, draft)
     if run.by_jsrun is not None:
         by_jsrun.put(reading, run.command, run.by_jsrun, draft)
     _command(reading, run, draft)

@@ -11,8 +11,9 @@ from hpclaunch.convert.mapping.slurm.srun import run_command
 from hpclaunch.convert.mapping.slurm.starts import alone
 from hpclaunch.convert.mapping.words.inputs import Given
 from hpclaunch.convert.mapping.words.made import in_doubt
+from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.programs.torch import starts_per_node
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known
 
 
@@ -35,11 +36,7 @@ def put(reading: ShellReading, draft: Draft) -> bool:
             todo = "where it starts ranks by itself write how many, and what each executes"
             draft.say("left", (place,), run.text, why=why, todo=todo)
     else:
-        launchers.put_launcher(reading, run.command, launcher, draft)
-        option = starts_per_node(torch_variables.of_command(launcher, run.command))
-        text = known(option.value or ()) if option is not None else None
-        if option is not None and text and text.isdecimal() and int(text):
-            draft.put(("ranks_per_node",), int(text), (place,), option.written)
+        put_launcher(reading, run.command, launcher, draft)
     made = in_doubt(reading, [word for command in reading.commands for word in command.words])
     stand_ins = dict.fromkeys(made, "")
     export = run_command.export_of(reading, run)
@@ -51,3 +48,12 @@ def put(reading: ShellReading, draft: Draft) -> bool:
     around = run_command.Around(later, before, Given(), stand_ins)
     run_command.put(reading, run, words, around, draft, image=False)
     return True
+
+
+def put_launcher(reading: ShellReading, command: Command, launcher: Layer, draft: Draft) -> None:
+    """What torchrun or the like says of the ranks, of which each node has as many."""
+    launchers.put_launcher(reading, command, launcher, draft)
+    option = starts_per_node(torch_variables.of_command(launcher, command))
+    text = known(option.value or ()) if option is not None else None
+    if option is not None and text and text.isdecimal() and int(text):
+        draft.put(("ranks_per_node",), int(text), (command.place,), option.written)

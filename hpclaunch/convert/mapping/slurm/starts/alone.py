@@ -11,6 +11,7 @@ from hpclaunch.convert.mapping.container import enroot, other_runtimes
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks
+from hpclaunch.convert.mapping.slurm.starts import in_text
 from hpclaunch.convert.programs import singularity
 from hpclaunch.convert.programs.beside import PREPARES, that
 from hpclaunch.convert.programs.environments import ENVIRONMENTS
@@ -53,12 +54,13 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
     if not found_here:
         return None
     command = (_launched(found_here) or found_here)[-1]
-    inner = layers(command.words)
+    of_enroot, inner, by_enroot = enroot.of(reading, command, layers(command.words))
+    asked = (*of_container(reading), *by_enroot)
+    inner, folder, front = in_text.unfolded(reading, command, inner, in_container=bool(asked))
     size = Ranks(_nodes(inner, found), 1, (command.place,))
     if may_start(reading, command, found):
         size = Ranks(found.nodes, None, (command.place,), _told([command]))
-    of_enroot, inner, by_enroot = enroot.of(reading, command, inner)
-    return Step(command, (*of_container(reading), *by_enroot), size, inner, (), of_enroot)
+    return Step(command, (*asked, *folder), size, inner, (), of_enroot, front)
 
 
 def submits_another(reading: ShellReading) -> bool:
