@@ -237,3 +237,8 @@ def test_a_program_that_no_launcher_starts_is_said_to_be_on_the_first_node(nodes
 def test_lsf_tells_one_host_and_the_image_of_its_docker_application() -> None:
     told = _told(_of("#BSUB -n 16 -R 'span[hosts=1]' -a 'docker(lab/solver:2)'\nmpirun -np 16 ./t"))
     assert (told["nodes"], told["ranks"], told["image"]) == ("1", "16 on each node", "lab/solver:2")
+
+
+def test_gpus_that_pbs_is_asked_for_without_nodes_are_told() -> None:
+    told = _told(_of("#PBS -l ngpus=2\n#PBS -l walltime=1:00:00\n./t"))
+    assert (told["GPUs"], told["time limit"]) == ("2 on each node", "1:00:00")

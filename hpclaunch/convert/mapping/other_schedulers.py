@@ -161,6 +161,8 @@ def _pbs_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
         name, _, text = part.partition("=")
         if name == "walltime":
             found |= _time(text, places, part, draft)
+        elif name == "ngpus":  # without select they are of one chunk (qsub(1B) of OpenPBS, -l)
+            found |= _number("gpus_per_node", text, places, part, draft)
         elif name in ("select", "nodes") and "+" not in text:
             first, *others = text.split(":")
             found |= _number("nodes", first, places, part, draft)
