@@ -141,6 +141,7 @@ def test_no_output_has_the_secret(parts: dict[str, str], tmp_path: Path) -> None
     ("line", "secret"),
     [
         ("export PIN=493817", "493817"),
+        ("srun -N 1 ./fetch -u me -p Blue7Whale9", "Blue7Whale9"),
         ("export LICENSE=ABCD-1234-EFGH-5678", "ABCD-1234-EFGH-5678"),
         ("srun -N 1 -n 1 sqlplus -S scott/tiger9@orcl @load/x.sql", "tiger9"),
         ('srun -N 1 -n 1 expect -c \'expect "assword:"; send "hunter2x\\n"\'', "hunter2x"),
@@ -188,6 +189,8 @@ def test_no_output_has_what_the_operator_exports_as_a_login(tmp_path: Path) -> N
         "dvc remote modify store url s3://b/key\nrclone config create store s3 env_auth true",
         "printf 'step=%s' a1",
         "pip install hf-transfer==0.1.8 npm_config_loglevel=silent sg.example.com SG.x",
+        "#SBATCH -p Ada_L40s8\n#SBATCH --nodes 2 -p Gpu_H200x\nsrun -N 1 --gres=gpu:1 -p Ada_L40s8 ./solve",
+        "sbatch -p Gpu_H200x job.sub; salloc -A me -n4 -p Gpu_H200x",
     ],
 )
 def test_what_looks_like_one_is_none(text: str) -> None:

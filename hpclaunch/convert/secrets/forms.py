@@ -265,9 +265,23 @@ HINTS = (
 )
 
 
+# What stands before -p where that names a partition: a directive, or srun and its like with options of their
+# own alone (srun(1), sbatch(1)).
+_SLURMS = re.compile(
+    r"(?:^|\n)[ \t]*#SBATCH[ \t][^\n]*$"
+    r"|\b(?:srun|sbatch|salloc)(?:[ \t]+(?:-[NnctAJGqCwxdDeioL][ \t]*[^\s-]\S*|--[\w-]+(?:=\S*)?))*[ \t]+$"
+)
+_BEFORE_OPTION = 400
+
+
 def found_in(line: str) -> Iterator[tuple[str, re.Match[str]]]:
     """What has the form of a secret, with a name for it."""
     for name, pattern, first, others in _FORMS:
         if first in line and (not others or all(each in line for each in others)):
             for found in pattern.finditer(line):
-                yield name, found
+                if not _names_partition(line, found.start()):
+                    yield name, found
+
+
+def _names_partition(line: str, start: int) -> bool:
+    return line.startswith("-p", start) and bool(_SLURMS.search(line[max(0, start - _BEFORE_OPTION) : start]))
