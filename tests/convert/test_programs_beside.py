@@ -47,3 +47,20 @@ def test_a_text_that_ends_others_and_starts_something_may_be_the_run() -> None:
     line = "srun bash -c 'pkill -9 python; ./solve'\n"
     found = convert(classified({"job.sub": f"{_HEAD}srun hostname\n{line}"}), Options({}))
     assert "./solve" in found.job.partition("setup:")[0]
+
+
+@pytest.mark.parametrize("program", ["./test", "bin/sort -k 2", "../wait", "/work/me/stat", "./date now"])
+@pytest.mark.parametrize("start", ["", "srun "])
+def test_a_program_of_ones_own_that_has_the_name_of_one_is_the_run(program: str, start: str) -> None:
+    lines = f"#!/bin/bash\n#SBATCH -n 1\n#SBATCH -c 8\nexport OMP_NUM_THREADS=8\n{start}{program}\n"
+    found = convert(classified({"job.sub": lines}), Options({}))
+    words = ", ".join(program.split())
+    assert f"command: [{words}]" in found.job.replace('"', "")
+    assert 'OMP_NUM_THREADS: "8"' in found.job
+    assert not any("OMP_NUM_THREADS" in each.what for each in found.findings if each.kind == "without effect")
+
+
+@pytest.mark.parametrize("program", ["/usr/bin/test -d x", "/opt/tools/bin/date", "/bin/stat x"])
+def test_that_of_the_system_is_not(program: str) -> None:
+    found = convert(classified({"job.sub": f"#!/bin/bash\n#SBATCH -n 1\n{program}\n./solve\n"}), Options({}))
+    assert "command: [./solve]" in found.job.replace('"', "")

@@ -201,7 +201,7 @@ class Recorder(Values):
         last = statement.last if statement and statement.line == self.line else 0
         prefix = self._prefix(statement.assignments) if statement and statement.assignments else ()
         context = self.context
-        program = (known(words[0]) or "").rpartition("/")[2] if words else ""
+        program = program_of(words) if words and known(words[0]) is not None else ""
         may_run = program in STARTERS or program not in _NEVER_THE_RUN
         self.commands.append(
             Command(

@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hpclaunch.readback.shell.errors import Unreadable
+from hpclaunch.readback.shell.utilities import is_own
 
 # Characters. Text may double with each statement (a=$a$a), and Linux takes no word of a command of more than
 # 128 KiB (MAX_ARG_STRLEN, execve(2)).
@@ -114,7 +115,11 @@ def base_name(word: Value) -> str:
 
 
 def program_of(words: Sequence[Value]) -> str:
-    """The name of a command's program without its folder, "" where it is not known or there are no words."""
+    """The name of a command's program without its folder, "" where it is not known or there are no words. A
+    program of somebody's own that has the name of a utility keeps its folder."""
+    path = known(words[0]) if words else None
+    if path is not None and is_own(path):
+        return path
     return base_name(words[0]) if words else ""
 
 

@@ -109,7 +109,7 @@ def _may_be_anything(command: Command) -> bool:
     name = program_of(its) if its else ""
     if any(layer.program in MPI for layer in found):
         return False  # it was looked at, and is not the run
-    return bool(re.match(r"\w", name)) and not (
+    return bool(re.match(r"[./]*\w", name)) and not (
         name in BUILTINS
         or name in _OF_SHELL
         or name in _NO_RUN
