@@ -270,12 +270,27 @@ def _is_env_file(name: str, text: str, texts: dict[str, str]) -> bool:
     return (
         not text.startswith("#!")
         and any(map(named.search, others))
-        and not any(_sourced(base).search(other) for other in others)
+        and not any(_sources(base, other) for other in others)
     )
 
 
 def _sourced(base: str) -> re.Pattern[str]:
     return re.compile(rf"^[^#\n]*(?:\bsource|(?:^|[\s;&|])\.)\s+\S*{base}", re.MULTILINE)
+
+
+def _sources(base: str, text: str) -> bool:
+    """Whether the text sources the file, also where a variable has its name."""
+    if _sourced(base).search(text):
+        return True
+    variables = _variables_with(rf"(?<![\w.-]){base}(?![\w.-])", text)
+    return bool(variables) and _sourced(rf"\$\{{?{any_of(variables)}\b").search(text) is not None
+
+
+def _variables_with(file: str, text: str) -> tuple[str, ...]:
+    """The variables that a line gives a path whose end is the file, also behind the output of a command."""
+    path = r"[\"']?(?:\$\([^()\n]*\)|\$(?!\()|[^\s\"'$])*"
+    variable = re.compile(rf"^[ \t]*(?:export[ \t]+)?(\w+)={path}{file}", re.MULTILINE)
+    return tuple(dict.fromkeys(variable.findall(text)))
 
 
 def _submits(base: str, text: str) -> bool:
@@ -285,8 +300,7 @@ def _submits(base: str, text: str) -> bool:
         return False
     text = text.replace("\\\n", " ")
     file = rf"(?<![\w.-]){base}(?![\w.-])"
-    variable = re.compile(rf"^[ \t]*(?:export[ \t]+)?(\w+)=[\"']?[^\s\"']*{file}", re.MULTILINE)
-    either = "|".join([file, *(rf"\$\{{?{each}\b" for each in set(variable.findall(text)))])
+    either = "|".join([file, *(rf"\$\{{?{each}\b" for each in _variables_with(file, text))])
     before = rf"(?:(?!--wrap|{_A_SCRIPT})[^\n;|&]){{0,{_MOST_BEFORE}}}?"
     return re.search(rf"{_SUBMITS.pattern}{before}(?:{either})", text, re.MULTILINE) is not None
 
@@ -302,7 +316,7 @@ def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
     if _LAUNCHES.search(text) and not any(_is_of_srun(base, other) for other in others):
         return False
     started = re.compile(rf"^[^#\n]*(?<![\w.-]){base}(?![\w.-])", re.MULTILINE)
-    if any(_sourced(base).search(other) or _submits(base, other) for other in others):
+    if any(_sources(base, other) or _submits(base, other) for other in others):
         return False
     if any(started.search(other) and _LAUNCHES.search(other) for other in others):
         return True

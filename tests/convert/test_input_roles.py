@@ -141,3 +141,20 @@ def test_a_script_that_a_step_starts_is_said_to_be_of_that_step() -> None:
     (its,) = [each for each in found.findings if each.places[0].file == "unpack.sh"]
     assert (its.kind, its.what) == ("unread", "a script of a step of the job")
     assert "the step starts it" in its.todo
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'SETUP="$ROOT/etc/setup.sh"\nsource "$SETUP"',
+        "export SETUP=$(git rev-parse --show-toplevel)/setup.sh\n. ${SETUP}",
+        "SETUP=setup.sh\n[ -f $SETUP ] && source $SETUP",
+    ],
+)
+def test_a_file_that_is_sourced_by_a_variable_is_read_there(lines: str) -> None:
+    run = f"#!/bin/bash\n#SBATCH -N 2\n{lines}\nsrun -n 8 python t.py\n"
+    files = classified({"run.sub": run, "setup.sh": "export NCCL_DEBUG=INFO\n"})
+    assert [each.role for each in files] == ["shell", "shell"]
+    found = convert(files, Options({}))
+    assert "NCCL_DEBUG: INFO" in found.job
+    assert not any("not given" in each.why for each in found.findings)
