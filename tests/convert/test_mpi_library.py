@@ -36,6 +36,7 @@ def _of(lines: str) -> tuple[dict[str, Any], Conversion]:
         ("module load impi\nmpirun --mca btl ^tcp -np 8 ./app", "pmix"),
         ("module load openmpi/4.1\nmpirun -np 8 ./app", "pmix"),
         ("module load foss/2022a\nmpirun -np 8 ./app", "pmix"),
+        ("module load gnu/9 spectrum-mpi/10.4\nmpirun -np 8 ./app", "pmix"),
         ("module load impi\nmodule load openmpi\nmpirun -np 8 ./app", "pmix"),
         ("export OMPI_MCA_pml=ucx\nmpirun -np 8 ./app", "pmix"),
         ("mpirun.openmpi -np 8 ./app", "pmix"),

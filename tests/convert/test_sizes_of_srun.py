@@ -123,3 +123,10 @@ def test_a_list_of_hosts_without_a_number_of_nodes_may_be_of_several(hosts: str,
     assert bool(questions) == asked
     told = next(each.told for each in found.launch if each.name == "nodes")
     assert ("asked for" in told) == asked
+
+
+def test_none_of_its_nodes_is_said_to_stand_idle_where_another_srun_has_fewer() -> None:
+    lines = "srun -N 2 -n 12 --mpi=none ./a &\nsrun -N 1 -n 2 --mpi=none ./b &\nwait\n"
+    found = convert(classified({"run.sh": f"#!/bin/bash\n{lines}"}), Options({}))
+    assert script_cases.loaded(found.job)["nodes"] == "2"
+    assert not any("for the whole script" in each.what for each in found.findings)

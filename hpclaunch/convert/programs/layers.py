@@ -52,6 +52,7 @@ _READERS = {
     "setsid": "plain",
     "ionice": "plain",
     "unbuffer": "plain",
+    "logsave": "plain",
     "nsys": "profilers",
     "ncu": "profilers",
     "nvprof": "profilers",

@@ -1,8 +1,9 @@
 """Programs that only change how another one is started: env, timeout, nohup, sudo, time, nice, stdbuf,
-setsid, ionice, unbuffer, sshpass.
+setsid, ionice, unbuffer, logsave, sshpass.
 
 Options are those of GNU coreutils 9.5 (env, timeout, nohup, nice, stdbuf), of sudo(8) 1.9.15, of GNU
-time 1.9, of sshpass(1) 1.09, of setsid(1) and ionice(1) of util-linux 2.40 and of unbuffer(1) of Expect 5.45.
+time 1.9, of sshpass(1) 1.09, of setsid(1) and ionice(1) of util-linux 2.40, of unbuffer(1) of Expect 5.45
+and of logsave(8) of e2fsprogs 1.47.
 """
 
 import re
@@ -39,6 +40,7 @@ _TABLES: dict[str, Table] = {
     "setsid": table(((0, "ctty=c fork=f wait=w"),)),
     "ionice": table(((1, "class=c classdata=n pid=p pgid=P uid=u"), (0, "ignore=t"))),
     "unbuffer": table(((0, "p"),)),
+    "logsave": table(((0, "a s v"),)),
     "stdbuf": table(((1, "input=i output=o error=e"),)),
 }
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -60,8 +62,8 @@ def _is_of_file(word: Value) -> bool:
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
-    """The program's options, and what it starts. Its own words are the NAME=VALUE of env and sudo, and the
-    duration of timeout."""
+    """The program's options, and what it starts. Its own words are the NAME=VALUE of env and sudo, the
+    duration of timeout, and the log of logsave."""
     program = program_of(words)
     rest = list(words[1:])
     own: list[Value] = []
@@ -80,6 +82,8 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
             own.append(rest.pop(0))
             if program == "env" and len(rest) > 1 and _is_of_file(rest[0]):
                 options.append(Option("", rest[0], shown(rest.pop(0))))
+    elif program == "logsave" and rest:
+        own.append(rest.pop(0))
     elif program == "timeout" and rest:
         own.append(rest.pop(0))
         while rest and known(own[-1]) is None and _DURATION.fullmatch(known(rest[0]) or ""):

@@ -45,7 +45,7 @@ _OF_STARTER = {
     **dict.fromkeys(PROFILERS, _PROFILED),
     **dict.fromkeys(("nice", "ionice"), _PRIORITY),
     **dict.fromkeys(("nohup", "setsid"), _NO_TERMINAL),
-    **dict.fromkeys(("stdbuf", "unbuffer"), _TO_LOG),
+    **dict.fromkeys(("stdbuf", "unbuffer", "logsave"), _TO_LOG),
     "time": ("Slurm accounts how long each step ran: `sacct`", ""),
 }
 _ONE_SIZE = "write a group for each program, with nodes of its own, or submit the parts as jobs of their own"

@@ -30,9 +30,10 @@ _NAMED = {
     ),
     MVAPICH2: re.compile(r"mvapich"),
     MPICH: re.compile(r"mpich"),
-    # foss and gompi are EasyBuild's toolchains with it.
+    # foss and gompi are EasyBuild's toolchains with it, and IBM made Spectrum MPI of it ("IBM Spectrum MPI
+    # Version 10 User's Guide").
     OPEN_MPI: re.compile(
-        r"open[-_]?mpi|hpc-?x|(?<![a-z])ompi|(?:^|/)(?:foss|gompi|gompic)(?:/|$)|nvcr\.io/nvidia/"
+        r"open[-_]?mpi|spectrum[-_]?mpi|hpc-?x|(?<![a-z])ompi|(?:^|/)(?:foss|gompi|gompic)(?:/|$)|nvcr\.io/nvidia/"
     ),
 }
 # By what its variables begin with.

@@ -205,6 +205,9 @@ def _put_nodes(places: tuple[Place, ...], nodes: int, what: str, found: Allocati
     if told is None or told.is_open:
         draft.put(("nodes",), nodes, places, what)
         return
+    if isinstance(told.value, int) and told.value < nodes:
+        draft.put(("nodes",), nodes, places, what, why=f"another line asks for {told.value} alone")
+        return
     draft.say(
         "replaced",
         told.places,
