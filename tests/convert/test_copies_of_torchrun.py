@@ -50,3 +50,23 @@ def test_other_commands_of_colossalai_start_no_ranks() -> None:
     text = "#!/bin/bash\n#SBATCH -N 2 --gres=gpu:4\ncolossalai check -i\nsrun --mpi=none ./t\n"
     found = convert(classified({"run.sh": text}), Options({}))
     assert loaded(found.job)["command"] == ["./t"]
+
+
+_OVER_HOSTS = "for n in $(scontrol show hostnames); do\n  srun -N1 -n1 -w $n {} &\ndone\nwait"
+
+
+@pytest.mark.parametrize(
+    ("head", "start", "nnodes", "nodes"),
+    [
+        ("#SBATCH --gres=gpu:4", "{}", "1:2", "1"),
+        ("#SBATCH -N 3 --gres=gpu:4", "srun {}", "1:3", "3"),
+        ("#SBATCH -N 3 --gres=gpu:4", _OVER_HOSTS, "1:3", "3"),
+        ("#SBATCH --gres=gpu:4", "srun {}", "2:3", ASK),
+    ],
+)
+def test_a_range_of_nodes_from_one_on_has_those_that_it_is_started_on(
+    head: str, start: str, nnodes: str, nodes: str
+) -> None:
+    line = start.format(f"torchrun --nnodes={nnodes} --nproc_per_node=4 t.py")
+    job = _job(f"{head}\n{line}")
+    assert (job.get("nodes", "1"), job["ranks_per_node"]) == (nodes, "4")

@@ -202,7 +202,7 @@ def test_ranks_that_a_text_for_a_shell_starts_by_torchrun_are_said_to_be_no_rank
     assert [("$RANDOM" in each.why) for each in trial] == [True] * ("$RANDOM" in text)
 
 
-@pytest.mark.parametrize("front", ["logsave run.log", "/sbin/logsave -a run.log", "time logsave -s -v run.log"])
+@pytest.mark.parametrize("front", ["logsave run.log", "/sbin/logsave -a run.log", "time logsave -sv run.log"])
 def test_what_logsave_starts_is_the_run(front: str) -> None:
     job = _job(f"export STEPS=16\n{front} mpirun -np $STEPS ./t 5")
     assert (job["nodes"], job["ranks_per_node"], job["command"]) == ("2", "8", ["./t", "5"])

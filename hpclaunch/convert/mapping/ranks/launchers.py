@@ -1,5 +1,6 @@
 """Launchers that start a process for each GPU of their node: how many, and what becomes of their options."""
 
+import re
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -65,6 +66,8 @@ _ONE_ALONE = frozenset(
     )
 )
 _TELL_NODES = frozenset(("ACCELERATE_CONFIG_FILE",))  # of accelerate (commands/launch.py)
+# torchrun's MIN:MAX: with 1 there are as many nodes as it is started on (docs.pytorch.org, torchrun).
+_ELASTIC = re.compile(r"1:(\d+)")
 
 
 class FanOut(Struct, frozen=True):
@@ -148,6 +151,11 @@ def nodes_of(
     if option is None:
         return _nodes_of_composer(reading, command, layer, slurm)
     count = number(option.value, reading, slurm)
+    elastic = _ELASTIC.fullmatch(shown(option.value or ()))
+    if elastic is not None:
+        count = int(elastic[1])
+        if slurm.get("SLURM_NNODES") != count:
+            return None
     doubt = "" if count else f"{option.written} is not a number that the input tells"
     lines = (*torch_variables.lines(reading, option), *lines_of(reading, command, option))
     return FanOut(count or None, lines, option.written, doubt)
