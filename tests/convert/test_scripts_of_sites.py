@@ -77,6 +77,16 @@ def test_an_image_that_a_file_of_the_site_names_is_asked_for(lines: str) -> None
     assert _job(_converted(f"{lines} --mpi=none ./t"))["image"] == ASK
 
 
+@pytest.mark.parametrize(
+    ("directive", "option"), [("#SBATCH --environment=e\n", ""), ("", "--environment=/e.toml")]
+)
+def test_options_of_the_container_beside_a_file_of_the_site_are_carried(directive: str, option: str) -> None:
+    words = "--container-mounts=/a:/b,$DATA:/d --container-workdir=/w --no-container-mount-home"
+    job = _job(_converted(f"{directive}cd /host\nsrun {option} --mpi=none {words} ./t"))
+    assert (job["mounts"], job["workdir"]) == (["/a:/b", ASK], "/w")
+    assert job["container"] == {"mount_home": "false"}
+
+
 def test_of_a_refused_launcher_each_option_of_slurm_is_told_once() -> None:
     found = _converted("srun shifter --image=a/b:1 ./t")
     assert found.refused

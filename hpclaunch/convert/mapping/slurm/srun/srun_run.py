@@ -24,7 +24,7 @@ from hpclaunch.convert.mapping.ranks import (
     rendezvous,
     threads,
 )
-from hpclaunch.convert.mapping.slurm.batch import gpu_binding
+from hpclaunch.convert.mapping.slurm.batch import batch_options, gpu_binding
 from hpclaunch.convert.mapping.slurm.batch.asked import OF_ALLOCATION, Asked, of_batch, outside_allocation
 from hpclaunch.convert.mapping.slurm.numbers import run_sizes, size_variables
 from hpclaunch.convert.mapping.slurm.numbers.settled import by_role
@@ -174,6 +174,9 @@ def _put_image(launch: Launch, files: Mapping[str, Sequence[Source]], draft: Dra
     if not launch.image:
         _image_of_batch(reading, draft)
         in_texts.say(reading, run, files.get("rank script", ()), draft)
+        # What reads that file is a Pyxis, with its other options beside it (github.com/eth-cscs/pyxis).
+        if any(each.name == batch_options.ENVIRONMENT for each in (*run.asked, *of_batch(reading))):
+            _put_options_of(reading, run, files.get("mounts", ()), draft)
         return
     images.put_image(reading, run, launch.steps, reading.commands, draft)
     its = joined.by(reading, run, launch.steps)
