@@ -36,6 +36,7 @@ _LAUNCH = re.compile(
 _BY_PEOPLE = ("whoever copies the script fills it in, and a shell takes it for redirections", "fill it in")
 # sbatch takes what stands there for the name of a script, and reads no option behind it.
 _OF_DIRECTIVE = re.compile(r"(#SBATCH\s+)(<[A-Za-z][^<>]*>)\s+(?=-)")
+_OF_GO = r"""(?:[a-z]\w*|[.$][\w.]*|"[^"{}\n]*"|\d+)"""
 _BY_PROGRAMS = (
     "it is a template, and what makes the script of it fills it in",
     "convert the script that is made of it",
@@ -72,7 +73,18 @@ _FORMS = (
     # Jinja's: https://jinja.palletsprojects.com/en/stable/templates/#variables
     _Form(
         "{{",
-        re.compile(r"(?P<before>(?<!\$))\{\{-?\s*(?P<text>[A-Za-z_][\w.]*)\s*(?:\|[^{}\n]*)?-?\}\}"),
+        re.compile(
+            r"(?P<before>(?<!\$))\{\{-?\s*(?!(?:else|end)\b)(?P<text>[A-Za-z_][\w.]*)\s*(?:\|[^{}\n]*)?-?\}\}"
+        ),
+        *_BY_PROGRAMS,
+    ),
+    # Go's, as Helm has them, with a field or a variable: https://pkg.go.dev/text/template#hdr-Actions
+    _Form(
+        "{{",
+        re.compile(
+            r"(?P<before>(?<!\$))\{\{(?=[^{}\n]*(?<![\w\"])[.$])-?\s*(?!(?:if|else|end|range|with|define|block)\b)"
+            rf"(?P<text>{_OF_GO}(?:\s+{_OF_GO})*)\s*(?:\|[^{{}}\n]*)?-?\}}\}}"
+        ),
         *_BY_PROGRAMS,
     ),
     # No test of bash's, which has a blank behind [[.
@@ -80,6 +92,8 @@ _FORMS = (
 )
 
 _NEAR = 200  # characters
+# What docker prints: https://docs.docker.com/engine/cli/formatting/
+_PRINTED = re.compile(r"""\s(?:--format|-f)[= ](?:"[^"]*|[^\s"]*)$""")
 
 
 def put_in(sources: Sequence[Source], draft: Draft) -> list[Source]:
@@ -112,6 +126,8 @@ def _filled(line: str, form: _Form, place: Place, draft: Draft) -> str:
         quotes, at = quotes + line.count("'", at, found.start()), found.start()
         if quotes % 2:
             return found[0]  # the text of another program: awk '{{ next }}'
+        if form.mark == "{{" and _PRINTED.search(line[max(at - _NEAR, 0) : at]):
+            return found[0]
         name = _name(found["text"])
         if re.search(rf"(?<!\w){name}=[^=]*$", line[max(at - _NEAR, 0) : at]):
             name += "_VALUE"  # IMAGE={{ IMAGE }}: the script's variable is another one

@@ -189,3 +189,34 @@ def test_beside_the_run_too_a_shell_takes_no_redirections_of_it(line: str, name:
     repaired = [each.became for each in found.findings if each.kind == "repaired"]
     assert repaired == ([f"${{{name}}}"] if name else [])
     assert "> plots" not in found.job
+
+
+_OF_GO = """#!/bin/bash
+#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 5
+docker ps --format "{{.Names}} {{ .Image }}"
+{{- if .Values.warm }}
+export WARM=1
+{{- end }}
+srun --mpi=none --container-image="{{ include "chart.image" . }}" \\
+  --container-mounts={{ .Values.data | quote }}:/data,{{ default "/tmp" $root }}:/tmp ./t {{- .Values.steps }}
+"""
+
+
+def test_what_go_puts_into_a_template_is_one_word() -> None:
+    found = convert(classified({"run.sub": _OF_GO}), Options({}))
+    repaired = [each.became for each in found.findings if each.kind == "repaired"]
+    names = ["include_chart_image", "Values_data", "default_tmp_root", "Values_steps"]
+    assert repaired == [f"${{{name}}}" for name in names]
+    asked = {each.key: each.why for each in found.findings if each.kind == "question" and each.key}
+    assert asked.keys() == {"image", "mounts.0", "mounts.1", "command"}
+    assert "include_chart_image" in asked["image"]
+    assert ":/data" in asked["mounts.0"]
+    given = {
+        "include_chart_image": "a/b:1",
+        "Values_data": "/d",
+        "default_tmp_root": "/r",
+        "Values_steps": "9",
+    }
+    found = convert(classified({"run.sub": _OF_GO}), Options(given))
+    assert "image: a/b:1 " in found.job
+    assert "- /d:/data " in found.job
