@@ -256,12 +256,14 @@ def test_one_gpu_of_a_job_is_on_one_node():
         )
     )
     assert job["gpus_per_node"] == "1"
+    assert (job["nodes"], job["ranks_per_node"]) == ("1", "1")
     job = _job(
         convert(
             classified({"r.sh": "#!/bin/bash\n#SBATCH --gpus=2 -t 5\nsrun --mpi=none ./t\n"}), Options({})
         )
     )
     assert job["gpus_per_node"] == ASK
+    assert job["nodes"] == ASK
 
 
 def test_gpus_that_are_asked_for_twice_are_told_once_and_the_other_line_is_no_loss():

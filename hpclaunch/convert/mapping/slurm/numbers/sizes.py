@@ -261,11 +261,17 @@ def _gpus_asked(given: Mapping[str, Asked], places: dict[str, tuple[Place, ...]]
 
 
 def _by_gpus(given: Mapping[str, Asked], places: dict[str, tuple[Place, ...]]) -> int | None:
-    """The nodes of --gpus=16 --gpus-per-node=8, which Slurm works out itself."""
+    """The nodes of --gpus=16 --gpus-per-node=8, which Slurm works out itself, and of one GPU alone."""
     total, each = given.get("gpus"), given.get("gpus-per-node")
-    if total is None or each is None:
+    if total is None:
         return None
-    (all_gpus, _), (on_node, _) = _gpus(total), _gpus(each)
+    all_gpus, _ = _gpus(total)
+    if each is None:
+        if all_gpus != 1 or "ntasks" in given:
+            return None
+        places["nodes"] = total.places
+        return 1
+    on_node, _ = _gpus(each)
     if not all_gpus or not on_node or all_gpus % on_node:
         return None
     places["nodes"] = (*total.places, *each.places)
