@@ -47,3 +47,19 @@ def test_the_library_of_intel_mpi_tells_how_its_ranks_find_each_other(
         assert "is loaded" not in said[0].why
     else:
         assert [(each.kind, each.became) for each in said] == [("assumed", f"mpi: {mpi}")]
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "said"),
+    [
+        ("--container-image=$IMG", "image", "the image, which IMG gives: a reference or a .sqsh file"),
+        ("--container-image=/i/$WHO/a.sqsh", "image", "the image /i/${WHO}/a.sqsh: WHO is not told"),
+        ("--container-image=${REG}dev:1", "image", "the image ${REG}dev:1: REG is not told"),
+        ("--container-image=a/b:1 --container-mounts=./k:~/k:ro", "mounts.0", "and no shell fills in its ~"),
+    ],
+)
+def test_a_question_tells_what_of_a_value_is_not_told(words: str, key: str, said: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=4 -t 5\nsrun --mpi=none {words} ./t\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    (question,) = [each for each in found.findings if each.kind == "question" and each.key == key]
+    assert said in question.why

@@ -63,12 +63,18 @@ def put_image(
     if text is None:
         names = ", ".join(not_told(value)) or shown(value)
         either = either_of(reading, value)
-        question = f"the image: {either}" if either else f"the image, which {names} gives"
-        question += "" if either else ": a reference or a .sqsh file"
+        question = f"the image: {either}" if either else which(value, names)
         _leave_file(draft)
         draft.ask(("image",), question, _asking(reading, asked, value), names)
         return
     draft.put(("image",), reference(text), asked.places, asked.written, why=_changed(text))
+
+
+def which(value: Value, names: str) -> str:
+    """The question for an image that variables give, or a part of its name."""
+    if len(value) == 1:
+        return f"the image, which {names} gives: a reference or a .sqsh file"
+    return f"the image {shown(value)}: {names} is not told"
 
 
 def _leave_file(draft: Draft) -> None:

@@ -66,7 +66,8 @@ def put(
         else:
             parts = [part.name for part in entry.value if isinstance(part, Unknown)]
             names = ", ".join(dict.fromkeys(parts))
-            why = f"{names} is not told" if names else "it is no path of one line"
+            why = "no shell fills in its ~" if "~" in shown(entry.value) else "it is no path of one line"
+            why = f"{names} is not told" if names else why
             loop = next((each for each in command.loops if each.variable in parts and each.count != 1), None)
             if loop is not None:
                 why = f"{loop.variable} is another one in each round of the loop over {loop.over}, and all "

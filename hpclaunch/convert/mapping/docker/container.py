@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.container.images import is_possible, reference
+from hpclaunch.convert.mapping.container.images import is_possible, reference, which
 from hpclaunch.convert.mapping.docker import arguments, sizes
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.words.texts import path
@@ -78,7 +78,7 @@ def put_container(reading: ShellReading, home: Started, main: Started | None, dr
         names = ", ".join(not_told(value))
         wanted = [place for name in not_told(value) for place in reading.wanted.get(name, ())[:3]]
         wanted += [each.place for each in reading.assigned if each.value == value]
-        question = f"the image, which {names} gives: a reference or a .sqsh file"
+        question = which(value, names)
         draft.ask(("image",), question, (*places, *wanted), names)
         return
     is_default = any(
