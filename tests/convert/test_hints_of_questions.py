@@ -63,3 +63,13 @@ def test_a_question_tells_what_of_a_value_is_not_told(words: str, key: str, said
     found = convert(classified({"run.sub": text}), Options({}))
     (question,) = [each for each in found.findings if each.kind == "question" and each.key == key]
     assert said in question.why
+
+
+@pytest.mark.parametrize("front", ["", "uv run "])
+def test_of_torchrun_on_so_many_nodes_as_there_are_the_command_is_told(front: str) -> None:
+    head = "#!/bin/bash\n#SBATCH --gpus-per-node=4 -t 5\n"
+    text = f'{head}{front}torchrun --nproc_per_node=4 --nnodes=$SLURM_NNODES t.py "$1"\n'
+    found = convert(classified({"run.sub": text}), Options({}))
+    asked = {each.key: each.why for each in found.findings if each.kind == "question" and each.key}
+    assert asked.keys() == {"nodes", "command"}
+    assert f"{front}python -u t.py ${{1}}, and ${{1}} is known only where" in asked["command"]

@@ -133,7 +133,10 @@ def may_start(reading: ShellReading, command: Command, found: Allocation) -> boo
     by words that name a starter, or by a script that is not given, where sbatch asks for more than one."""
     if _is_unknown_text(command) or _names_starter(command):
         return True
-    if found.nodes is None and _is_told_nodes(reading, command):
+    on_its_node = any(
+        layer.program in PER_GPU and layer.program not in OVER_HOSTS for layer in layers(command.words)
+    )
+    if found.nodes is None and not on_its_node and _is_told_nodes(reading, command):
         return True
     several = any((number or 1) > 1 for number in (found.nodes, found.tasks, found.per_node))
     return several and bool(script_not_given(reading, command))
