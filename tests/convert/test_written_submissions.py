@@ -70,3 +70,22 @@ def test_a_command_ends_them_in_a_written_script_too() -> None:
     inner = f"#!/bin/sh\n{_HEAD.format('module load x')}srun --mpi=pmix ./t\n"
     text = f"#!/bin/sh\ncat << EOT > j.sh\n{inner}EOT\nsbatch j.sh\n"
     assert "time" not in loaded(convert(classified({"s.sh": text}), Options({})).job)
+
+
+@pytest.mark.parametrize("submits", ["cat << EOT > j.sh\n{}EOT\nsbatch j.sh\n", "sbatch << EOT\n{}EOT\n"])
+def test_what_a_program_writes_there_for_its_shell_is_no_value_that_the_script_puts_in(submits: str) -> None:
+    lines = 'eval "\\$(conda shell.bash hook)"\nconda activate e\nsrun --mpi=none ./t $name --gpus $gpus\n'
+    inner = f"#!/bin/sh\n#SBATCH --nodes=2 --time=30\n{lines}"
+    outer = f'#!/bin/sh\nname="$1"\ngpus=$(./count_gpus.sh)\n{submits.format(inner)}'
+    found = convert(classified({"submit.sh": outer}), Options({}, arguments=("a",)))
+    command = loaded(found.job)["command"]
+    hook = 'eval "$(conda shell.bash hook)"; conda activate e; exec ./t a --gpus $COUNT_GPUS_OUTPUT'
+    assert command == ["bash", "-lc", hook]
+    assert not [each for each in found.findings if each.kind == "unread"]
+
+
+def test_texts_that_the_shell_evaluates_have_names_of_their_own() -> None:
+    lines = 'A=$(./a) B=$(./b)\neval "eval \\"X=\\$A\\"; Y=$B"\nsrun --mpi=none --container-image=$Y ./t\n'
+    found = convert(classified({"r.sh": f"#!/bin/bash\n#SBATCH -N 2 -t 5\n{lines}"}), Options({}))
+    (asked,) = [each.why for each in found.findings if each.key == "image"]
+    assert "$(./b)" in asked

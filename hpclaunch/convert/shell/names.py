@@ -69,12 +69,12 @@ def as_given(written: str, unknown: Mapping[str, Unknown | IfSet | Names]) -> st
 
 
 def with_names(
-    value: Value, is_another: Callable[[str], bool] = lambda name: False
+    value: Value, is_another: Callable[[str], bool] = lambda name: False, first: int = 0
 ) -> tuple[str, dict[str, Unknown | IfSet | Names]]:
     """A value as text that a shell could read, with a variable's name for each part that is not known: it was
     put in before that shell reads the text, and so between single quotes too. `is_another`: whether a
     variable of the submitter's has another value where the text is read, and a name of its own stands for
-    the one that it had."""
+    the one that it had. `first` is the number of the first name: those before it are in use."""
     texts: list[str] = []
     named: list[tuple[int, int]] = []  # which of them are names, and where they begin
     unknown: dict[str, Unknown | IfSet | Names] = {}
@@ -84,7 +84,7 @@ def with_names(
         if isinstance(part, Unknown) and part.kind == "variable" and not is_another(part.name):
             text = f"${{{part.name}}}"
         elif not isinstance(part, str):
-            name = f"{STANDS}{len(unknown)}"
+            name = f"{STANDS}{first + len(unknown)}"
             unknown[name] = part
             text = f"${{{name}}}"
         if not isinstance(part, str):

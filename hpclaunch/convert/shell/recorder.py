@@ -76,6 +76,7 @@ class Recorder(Values):
         self._counted = self._others = self._shells = 0
         # What the names stand for that texts for other shells have for what is not known.
         self.unnamed: dict[str, Unknown | IfSet | Names] = {}
+        self.given = 0  # such names that the script itself has, as it is the text of another one
 
     @property
     def current_program(self) -> str:

@@ -16,7 +16,8 @@ _LONGEST = 100_000
 
 def note(shell: "Walker", words: list[Value]) -> None:
     """Walk the commands of a trap, those of the script's own end when it comes to that: `at_end`."""
-    text, unknown = with_names(words[1], lambda name: True) if len(words) > 2 else ("", {})
+    first = shell.given + len(shell.unnamed)
+    text, unknown = with_names(words[1], lambda name: True, first) if len(words) > 2 else ("", {})
     if text in ("", "-") or len(text) > _LONGEST:
         return
     for name, part in unknown.items():

@@ -91,6 +91,7 @@ def _read(
     folder.submitted(walker, environment)
     for name, part in given.parts:
         walker.state.set(name, Variable((part,)))
+    walker.given = len(given.parts)
     several = sources if len(sources) > 1 else ()
     sourced = {name for source in several for name in walker.files.sourced_by(source.name)}.union(run)
     configurations = [source.name for source in sources if source.name != main and source.name not in sourced]

@@ -282,7 +282,9 @@ class Walker(Texts):
     def _text(self, value: Value, what: str, first: int = 0) -> Flow:
         """Walk a text that the script makes for `what`; `first` is its line where it stands in the script as
         it is, 0 elsewhere."""
-        text, unknown = with_names(value, lambda name: self.state.get(name) is not None)
+        text, unknown = with_names(
+            value, lambda name: self.state.get(name) is not None, self.given + len(self.unnamed)
+        )
         if len(text) > _LONGEST:
             self.note(f"{what} of a very long text")
             return Flow.NEXT

@@ -21,7 +21,7 @@ def found(reading: ShellReading) -> tuple[Prepared, ...]:
 
 def _by_eval(reading: ShellReading) -> Iterator[Prepared]:
     inside = _inside(reading)
-    for statement in reading.statements:
+    for statement in (*reading.statements, *reading.of_submitted):
         if not statement.written.startswith("eval") or not _EVALUATES.fullmatch(statement.written):
             continue
         if statement.place in inside:
