@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests import placeholders
 from hpclaunch.convert.manifests.numbers import size, world
-from hpclaunch.convert.manifests.objects import claims, kinds, leftovers, other_kinds, parts, siblings
+from hpclaunch.convert.manifests.objects import (
+    claims,
+    kinds,
+    leftovers,
+    other_kinds,
+    parts,
+    runtimes,
+    siblings,
+)
 from hpclaunch.convert.manifests.objects.workload import Pod, Workload
 from hpclaunch.convert.manifests.placeholders import Template
 from hpclaunch.convert.manifests.pods import (
@@ -70,13 +78,13 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
                 templates[name] = Template(text, openshift.BY, inside.untold)
     jobs = [each for each in found if kinds.is_workload(each)]
     others = [each for each in found if not kinds.is_workload(each)]
-    foreign = [each for each in others if other_kinds.is_other(each)]
+    foreign = runtimes.last([each for each in others if other_kinds.is_other(each)])
     others = [each for each in others if not other_kinds.is_other(each)]
     if jobs:  # pods that something keeps running may be ranks of the job, whoever has GPUs
         others += [each for each in foreign if other_kinds.keeps_pods(each)]
         foreign = [each for each in foreign if not other_kinds.keeps_pods(each)]
     if foreign and not jobs:
-        other_kinds.refuse(foreign[0], others, draft)
+        other_kinds.refuse(foreign[0], [*others, *foreign[1:]], draft)
     elif not jobs:
         kinds_seen = dict.fromkeys(f"{each.kind} {each.version}".strip() for each in found)
         seen = ", ".join(filter(None, kinds_seen)) or "no object with a kind, as manifests of Kubernetes have"

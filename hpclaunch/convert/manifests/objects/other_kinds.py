@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.manifests.numbers.size import is_gpu
-from hpclaunch.convert.manifests.objects import claims, ray
+from hpclaunch.convert.manifests.objects import claims, ray, runtimes
 from hpclaunch.convert.manifests.objects.workload import OF_TORCH, Pod
 from hpclaunch.convert.manifests.pods import environment, storage
 from hpclaunch.convert.manifests.pods.environment import Variable
@@ -39,13 +39,15 @@ _HEAD = "the head, beside the nodes of the workers"
 class _Kind(Struct, frozen=True):
     """Whose object it is, where its parts are ("*": each of a list, or of an object), and in a part the
     numbers that make the number of its pods, and the pod or the one container. `heads` are pods beside those
-    of the parts: what they are called, and where their spec is."""
+    of the parts: what they are called, and where their spec is. `alone` is the number where no field has it,
+    None where another object tells it."""
 
     title: str
     parts: tuple[str, ...]
     counts: tuple[tuple[str, ...], ...] = (("replicas",),)
     pod: tuple[str, ...] = _TEMPLATE
     heads: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    alone: int | None = 1
 
 
 def _of_kubeflow(kind: str, key: str) -> _Kind:
@@ -53,7 +55,7 @@ def _of_kubeflow(kind: str, key: str) -> _Kind:
     return _Kind(f"{article} {kind} of Kubeflow's training operator", ("spec", key, _EACH))
 
 
-_TRAIN = _Kind("a TrainJob of Kubeflow's trainer", ("spec", "trainer"), (("numNodes",),), ())
+_TRAIN = _Kind("a TrainJob of Kubeflow's trainer", ("spec", "trainer"), (("numNodes",),), (), alone=None)
 _KINDS: dict[tuple[str, str], _Kind] = {
     ("kubeflow.org", "TFJob"): _of_kubeflow("TFJob", "tfReplicaSpecs"),
     ("kubeflow.org", "JAXJob"): _of_kubeflow("JAXJob", "jaxReplicaSpecs"),
@@ -96,7 +98,8 @@ _KINDS: dict[tuple[str, str], _Kind] = {
 
 class _Part(Struct, frozen=True):
     """Pods that are alike: what they are called, how many, and the container that counts, with the pod's spec
-    where it has one and its other containers. `written` is what the lines say of their number."""
+    where it has one and its other containers. `written` is what the lines say of their number, and `image`
+    that of a container that has none of its own."""
 
     name: str
     pods: int | None
@@ -105,6 +108,7 @@ class _Part(Struct, frozen=True):
     spec: Field | None = None
     beside: tuple[Field, ...] = ()
     written: str = ""
+    image: Field | None = None
 
     @property
     def gpus(self) -> tuple[int | None, tuple[Place, ...]]:
@@ -167,6 +171,7 @@ def refuse(given: Object, others: Sequence[Object], draft: Draft) -> None:
         found = list(_pods(given.root))
     else:
         found = [part for field in _below([given.root], kind.parts) for part in _part(field, kind)]
+    found = _filled(found, given, others)
     name = given.root.get("metadata", "name")
     if name is not None:
         draft.put(("name",), name.text(), [name.at], "metadata.name")
@@ -189,8 +194,32 @@ def refuse(given: Object, others: Sequence[Object], draft: Draft) -> None:
     draft.refuse(reason, [given.root.place], given.name, todo=_TODO)
 
 
+def _filled(found: Sequence[_Part], given: Object, others: Sequence[Object]) -> list[_Part]:
+    """The parts of a TrainJob, or of a runtime, with what only the runtime says: the number and the image."""
+    is_alone = runtimes.is_runtime(given)
+    runtime = given if is_alone else runtimes.named_by(given, others)
+    pod = runtimes.of_ranks(runtime) if runtime is not None else None
+    if runtime is None or pod is None:
+        return list(found)
+    nodes = runtime.root.get(*runtimes.NODES)
+    filled: list[_Part] = []
+    for part in found:
+        if is_alone and part.container.path != pod[1].path:  # such as what brings the data near
+            filled.append(part)
+            continue
+        if nodes is not None and part.pods is None and not part.written:
+            number = nodes.peek()
+            pods = int(number) if number.isdecimal() and len(number) < 7 else None
+            part = replace(part, pods=pods, places=(nodes.at,), written=number)
+        filled.append(replace(part, image=pod[1].get("image")))
+    return filled
+
+
 def beside(given: Object, draft: Draft) -> None:
     """Say that it is there, beside the object that the job is made of."""
+    if runtimes.is_runtime(given):
+        runtimes.beside(given, draft)
+        return
     given.root.take()
     why = f"{_title(given)}: it is a launch of its own, and a job file is one job"
     todo = "convert it on its own, for what can be told of it; hpclaunch reads no object of this kind"
@@ -279,7 +308,7 @@ def _below(fields: Sequence[Field], path: Sequence[str]) -> list[Field]:
 def _part(field: Field, kind: _Kind) -> list[_Part]:
     counts = [below for path in kind.counts if (below := field.get(*path)) is not None]
     numbers = [below.peek() for below in counts]
-    pods: int | None = 1
+    pods: int | None = 1 if numbers else kind.alone
     for number in numbers:
         pods = pods * int(number) if pods is not None and number.isdecimal() and len(number) < 7 else None
     spec = field.get(*kind.pod)
@@ -297,7 +326,7 @@ def _part(field: Field, kind: _Kind) -> list[_Part]:
 
 
 def _put(part: _Part, others: Sequence[Object], draft: Draft) -> None:
-    image = part.container.get("image")
+    image = part.container.get("image") or part.image
     if image is not None:
         draft.put(("image",), image.text(), [image.at], f"image of {part.name}")
     if part.pods:
