@@ -1,7 +1,7 @@
 """The text that a pod gives to its shell: where it stands among the shell's words, and what only waits."""
 
 import pytest
-from manifest_cases import converted, job
+from manifest_cases import converted, job, of_shell
 
 _POD = """\
 apiVersion: v1
@@ -44,3 +44,20 @@ def test_a_shell_without_a_text_is_kept_as_it_is(command: str) -> None:
 def test_a_pod_that_sleeps_for_ever_is_told(text: str, waits: bool) -> None:
     draft = converted(_POD.replace("COMMAND", f"[sh, -c, {text!r}]".replace("'", '"')))
     assert any(each.what == "a pod that sleeps" for each in draft.findings) == waits
+
+
+@pytest.mark.parametrize(
+    ("step", "carried"),
+    [
+        ('if [ "${RANK:-0}" = 0 ]; then rm -rf /scratch/cache; fi', False),
+        ("until nc -z $MASTER_ADDR $MASTER_PORT; do sleep 1; done", False),
+        ("mkdir -p /out/$JOB_COMPLETION_INDEX", False),
+        ("mkdir -p /out/$HOSTNAME", True),
+    ],
+)
+def test_a_step_that_uses_the_number_of_a_rank_is_not_carried(step: str, carried: bool) -> None:
+    draft = of_shell(f"{step}\ntorchrun --nproc-per-node 4 fit.py", 4)
+    assert any(key[0] == "setup" for key in draft.facts) == carried
+    left = [each for each in draft.findings if "of which a step of the job is told nothing" in each.why]
+    assert [each.kind for each in left] == ([] if carried else ["left"])
+    assert all("setup" in each.todo for each in left)

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.manifests.objects.workload import Workload
+from hpclaunch.convert.manifests.objects.workload import INDEX, Workload
 from hpclaunch.convert.manifests.running.prepared import changes_shell
 from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText, Unit
 from hpclaunch.convert.mapping.around.working_folder import FOLDERS
@@ -23,6 +23,7 @@ from hpclaunch.values.errors import HpclaunchError
 LOOK = that("says", "looks", "devices") | {"set", "cd", "ulimit"}
 _READS = frozenset(("read", "mapfile", "readarray"))  # they set variables of the shell
 _TO_FILE = frozenset((">", ">>", ">|", "&>", "&>>"))
+_OF_RANKS = (*rendezvous.COMPUTED, INDEX)
 _USED = re.compile(r"\$\{?([A-Za-z_]\w*)")
 
 
@@ -128,6 +129,11 @@ def put(
     elif lost:
         why = f"it uses {', '.join(lost)}, made by lines before it, and a step of its own does not have that"
         todo = f"add all of these lines to {'setup' if before else 'after'} as one step"
+        draft.say("left", [place], text, why=why, todo=todo)
+    elif alone := [name for name in _OF_RANKS if name in used and ("env", name) not in draft.facts]:
+        why = f"it uses {', '.join(alone)}, of which a step of the job is told nothing"
+        where = "setup" if before else "after"
+        todo = f"add it to {where} without {'it' if len(alone) == 1 else 'them'} (per: node, or per: job)"
         draft.say("left", [place], text, why=why, todo=todo)
     elif folder is None:
         todo = f"add it to {'setup' if before else 'after'}, with a cd to that folder in front"
