@@ -3,6 +3,10 @@
 import pytest
 from manifest_cases import converted
 
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
 _MOUNTED = """\
 apiVersion: v1
 kind: Pod
@@ -38,6 +42,13 @@ def test_one_file_of_a_config_map_is_asked_about() -> None:
     assert fact.is_open
     assert any("may start several ranks" in each.why for each in draft.findings)
     assert "start.sh of the config map scripts, one file" in fact.question
+
+
+def test_a_file_of_users_is_asked_about_by_its_name() -> None:
+    mount = "{name: v, mountPath: /etc/passwd, subPath: users-of-lab-31}"
+    text = _MOUNTED.replace("MOUNT", mount).replace("VOLUME", "configMap: {name: people}")
+    job = convert(classified({"pod.yaml": text}), Options({})).job
+    assert "what is mounted at /etc/passwd, which is users-of-lab-31 of the config map people" in job
 
 
 @pytest.mark.parametrize(

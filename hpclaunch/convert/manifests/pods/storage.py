@@ -177,9 +177,10 @@ def _place(
         _ask_for_script(found, target, places, draft)
     if kind == "config map" and found.note not in ("", "items"):
         # A key of a config map is a file, and so is what subPath shows of it.
+        # Without a colon behind the path: what stood behind /etc/passwd: would be taken for a password.
         said = f"{found.note} of {found.what}, one file, and a site's volume is a folder with all of them"
         todo = "mount that at a folder, and let the command take the file from there"
-        question = f"what is mounted at {target}: {said}"
+        question = f"what is mounted at {target}, which is {said}"
         draft.ask(("mounts", draft.count("mounts")), question, places, what, todo)
         return
     if kind == "config map" and found.note:
