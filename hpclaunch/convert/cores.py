@@ -17,18 +17,33 @@ CORES_OF_PODS = "a job has the cores beside its GPUs, by the site's node type"
 MEMORY_OF_PODS = "a job has the memory beside its GPUs, by the site's node type"
 _ONE = re.compile(r"(?<![\d.])0*1(?![\d.])\D*$|[1-9]\d{0,2}m$")  # a core, or a part of one (500m)
 _ASKS = re.compile(r"cpus?\b|(?<!\S)-[cd]\b|--depth")  # for cores, and not where ranks are among them
+# What is said of binding before it is known that there are no GPUs, and what it comes to then.
+_BESIDE = (
+    ("the cores and the memory beside its GPU, by the site's node type", "one core, as the job has no GPUs"),
+    ("the cores and memory beside its GPU", "one core"),
+    ("the cores beside the rank's GPU", "one core for each rank"),
+    ("the cores beside its GPU", "one core"),
+)
 _WHY = "a job without GPUs has one core for each rank, and the memory beside that, whatever was asked for"
 _TODO = "where the program needs more, ask for GPUs beside which they are, or add ranks in place of threads"
 
 
+def has_none(draft: Draft) -> bool:
+    """Whether the job is known to have no GPUs."""
+    return {fact.value for key, fact in draft.facts.items() if key[-1] == "gpus_per_node"} == {0}
+
+
 def settle(draft: Draft) -> None:
     """Say what is lost of them where the job has no GPUs; to be done when all else is told."""
-    counts = {fact.value for key, fact in draft.facts.items() if key[-1] == "gpus_per_node"}
-    if counts == {0}:
+    if has_none(draft):
         draft.findings[:] = map(_of_no_gpus, draft.findings)
 
 
 def _of_no_gpus(finding: Finding) -> Finding:
+    for given, instead in _BESIDE:
+        if given in finding.why or given in finding.became:
+            why, became = (each.replace(given, instead) for each in (finding.why, finding.became))
+            return replace(finding, why=why, became=became)
     of_cores = finding.why in (CORES, CORES_OF_PODS)
     if not (of_cores or finding.why in (MEMORY, MEMORY_OF_PODS)):
         return finding

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hpclaunch.convert.cores import has_none
 from hpclaunch.convert.draft import Draft, Fact, sayable, shown
 from hpclaunch.convert.jobcheck import SHORT
 from hpclaunch.convert.secrets.values import Secrets
@@ -21,6 +22,7 @@ _MOST = 3  # mounts or names
 _WIDE = 100  # characters
 _ASKED = "asked for"
 _ENVIRONMENT = "environment"
+_BINDING = "binding"
 _AN_IMAGE = "the image "
 _BY_COMMAND = "starts the container"  # of a command that has an image and mounts of its own
 _HOLDS = " may be among them"  # said of options of a container that a variable holds
@@ -49,8 +51,9 @@ _ROWS = (
     _Row(_ENVIRONMENT, ("env", "inherit", "secrets"), "none"),
     _Row("mpi", ("mpi",), "none"),
     _Row("time limit", ("time",), "the site's own", " minutes"),
-    _Row("binding", ("bind",), "cpus: local, beside the rank's GPU"),
+    _Row(_BINDING, ("bind",), "cpus: local, beside the rank's GPU"),
 )
+_WITHOUT_GPUS = "cpus: local, one core for each rank"
 
 
 def facts(
@@ -62,7 +65,9 @@ def facts(
     for fact in draft.facts.values():
         by_key.setdefault(_key(fact), []).append(fact)
     said = _said(draft.findings)
-    rows = [_fact(row, by_key, said, secrets, bool(draft.refused)) for row in _ROWS]
+    default = _WITHOUT_GPUS if has_none(draft) else ""
+    told = [replace(row, default=default) if default and row.name == _BINDING else row for row in _ROWS]
+    rows = [_fact(row, by_key, said, secrets, bool(draft.refused)) for row in told]
     if draft.not_given:
         rows = [_by_another(each, draft.not_given, secrets) for each in rows]
         lost = (*lost, draft.not_given)

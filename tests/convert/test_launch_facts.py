@@ -28,6 +28,7 @@ _KEYS = {
     "time limit": ("time",),
     "binding": ("bind",),
 }
+_ONE_CORE = "local, the default: one core for each rank"
 _SINGULARITY = "#!/bin/bash\n#SBATCH -N 2 --gres=gpu:4\nmpirun -np 8 singularity exec -B /d x.sif ./t\n"
 
 
@@ -189,3 +190,19 @@ def test_a_line_that_starts_a_container_when_nobody_knows_is_named() -> None:
         assert (its.told, str(its.places[0])) == (image.told, "run.sub:3")
     for line in ("# apptainer exec t.sif ./t", "echo docker run lab/t:1", "apptainer build t.sif t.def"):
         assert _facts(_of(f"{head}{line}\nsrun ./t\n"))["image"].told == "none: the ranks run on the host"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "told"), [(2, "local, the default: the cores beside the rank's GPU"), (0, _ONE_CORE)]
+)
+def test_a_rank_has_the_cores_beside_its_gpu_only_where_there_is_one(gpus: int, told: str) -> None:
+    limits = f", resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}" if gpus else ""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n"
+    pod += f"  - {{name: c, image: lab/t:1, command: [./t]{limits}}}\n"
+    found = convert(classified({"pod.yaml": pod}), Options({}))
+    assert _facts(found)["binding"].told == told
+    assert any(each.became == f"bind.cpus: {told}" for each in found.findings)
+    script = f"#!/bin/bash\n#SBATCH -N 1 -n 2 --gpus-per-node={gpus}\nsrun --mpi=pmix ./t\n"
+    of_srun = next(each for each in _of(script).findings if each.what == "srun without --cpu-bind")
+    assert ("one core, as the job has no GPUs" in of_srun.why) == (gpus == 0)
+    assert ("beside its GPU" in of_srun.why) == (gpus > 0)
