@@ -35,6 +35,7 @@ _OF_VARIABLES = {
     "COBALT_": "Cobalt",
     "PJM_": "PJM",
     "OAR_": "OAR",
+    "LOADL_": "LoadLeveler",
 }
 _OF_SLURM = re.compile(r"^[^#\n]*\$\{?SLURM_(?:J|N|T)", re.MULTILINE)
 _VARIABLE = re.compile(rf"\$\{{?({'|'.join(_OF_VARIABLES)})")

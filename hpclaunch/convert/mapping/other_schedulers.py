@@ -4,7 +4,8 @@ Options by qsub(1B) of OpenPBS 23 and Torque, bsub(1) of LSF 10.1, qsub(1) of Gr
 are ABCI's names of a whole node, f_node and node_f those of TSUBAME 3 and 4. PJM is the job manager of
 Fujitsu's Technical Computing Suite (pjsub(1) of its Job Operation Software 3), Cobalt was Argonne's (qsub(1)
 of Cobalt 1.0), and Moab's msub takes what qsub takes. Flux's are of flux-batch(1) of flux-core 0.60, whose
-times are RFC 23's.
+times are RFC 23's. LoadLeveler's keywords are of "LoadLeveler: Using and Administering" (IBM), "Job command
+file keyword descriptions".
 """
 
 import math
@@ -30,6 +31,7 @@ _SYSTEMS = {
     "MSUB": "Moab",
     "OAR": "OAR",
     "FLUX": "Flux",
+    "LOADLEVELER": "LoadLeveler",
 }
 
 
@@ -255,6 +257,35 @@ def _gpus_of_tasks(value: str, places: Places, what: str, draft: Draft) -> bool:
     return _number("gpus_per_node", str(int(value) * ranks), places, what, draft)
 
 
+def _loadleveler_time(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """wall_clock_limit: a hard limit and a soft one behind a comma, each [[hours:]minutes:]seconds."""
+    hard = value.partition(",")[0].strip()
+    if hard.count(":") == 1:
+        hard = f"0:{hard}"
+    return _seconds(hard, places, what, draft)
+
+
+def _step(value: str, places: Places, what: str, draft: Draft) -> bool:
+    why = "a further step of the job, with what the lines before it ask for: what is told is of the first"
+    draft.say("left", places, what, why=why, todo="make a job file of it too, where it is to run")
+    return True
+
+
+_LOADLEVELER: dict[str, Callable[[str, Places, str, Draft], bool]] = {
+    "job_name": _name,
+    **dict.fromkeys(
+        ("node", "bg_size"), lambda value, places, what, draft: _number("nodes", value, places, what, draft)
+    ),
+    "tasks_per_node": lambda value, places, what, draft: _number(
+        "ranks_per_node", value, places, what, draft
+    ),
+    "total_tasks": _tasks,
+    "wall_clock_limit": _loadleveler_time,
+    "class": _hint("partition"),
+    "account_no": _hint("account"),
+    "notify_user": _hint("mail"),
+    "queue": _step,
+}
 _FLUX: dict[str, Callable[[str, Places, str, Draft], bool]] = {
     **dict.fromkeys(
         ("-N", "--nodes"), lambda value, places, what, draft: _number("nodes", value, places, what, draft)
@@ -320,3 +351,4 @@ _RULES: dict[str, dict[str, Callable[[str, Places, str, Draft], bool]]] = {
 }
 _RULES["Moab"] = _RULES["PBS"]
 _RULES["Flux"] = _FLUX
+_RULES["LoadLeveler"] = _LOADLEVELER

@@ -8,6 +8,8 @@ from hpclaunch.readback.shell.values import Value, known, program_of
 _OF_COMMANDS = {
     **dict.fromkeys(("jsrun", "lrun", "blaunch", "bsub"), "LSF"),
     "aprun": "ALPS (under PBS, Moab or Cobalt)",
+    "cobalt-mpiexec": "Cobalt",
+    "llsubmit": "LoadLeveler",
     "qrsh": "Grid Engine",
     "qsub": "PBS or Grid Engine",
     "condor_submit": "HTCondor",

@@ -17,7 +17,7 @@ from hpclaunch.convert.reading import Source
 
 _DIRECTIVES = re.compile(
     r"^#(?:SBATCH\s|(?:PBS|BSUB|PJM|COBALT|MSUB|OAR)[ \t]|\$[ \t]*-[A-Za-z]"
-    r"|[ \t#]*(?:flux|FLUX):[ \t]*-)",
+    r"|[ \t#]*(?:flux|FLUX):[ \t]*-|[ \t]*@[ \t]*queue[ \t]*$)",
     re.MULTILINE,
 )
 _IN_A_WORD = re.compile(r"\w")

@@ -1,4 +1,4 @@
-"""The lines of a script that a scheduler reads: #SBATCH, #PBS, #BSUB, #$, #flux: and others."""
+"""The lines of a script that a scheduler reads: #SBATCH, #PBS, #BSUB, #$, #flux:, # @ and others."""
 
 import re
 import shlex
@@ -14,6 +14,10 @@ _OTHERS = re.compile(r"#(?:(PBS|BSUB|PJM|COBALT|MSUB|OAR)[ \t]+|(\$)[ \t]*)(-.*)
 # directives"; RFC 36 of the Flux framework).
 _FLUX = re.compile(r"#[ \t#]*(?:flux|FLUX):[ \t]*(-.*)")
 _SLURM = re.compile(r"#SBATCH(?=[ \t-])(.*)")
+# LoadLeveler's keywords, in either case; `queue` sends what stands before it, and without it there is no job
+# (IBM, "LoadLeveler: Using and Administering", "Job command file syntax").
+_LOADLEVELER = re.compile(r"#[ \t]*@[ \t]*([A-Za-z_][\w.]*)[ \t]*(?:$|=(.*))")
+_QUEUE = "queue"
 
 
 def directives(source: Source) -> tuple[Directive, ...]:
@@ -39,7 +43,24 @@ def directives(source: Source) -> tuple[Directive, ...]:
             found.append(Directive(Place(source.name, number), _words(other[3]), other[1] or other[2]))
         elif line.strip()[:1] not in ("", "#"):
             break
+    found += _of_loadleveler(source.name, lines)
     return tuple(sorted(found, key=lambda each: each.place))
+
+
+def _of_loadleveler(name: str, lines: list[str]) -> list[Directive]:
+    """A `queue` among them is of a further step: the first only ends what the job asks for."""
+    found: list[Directive] = []
+    steps = 0
+    for number, line in enumerate(lines, 1):
+        each = _LOADLEVELER.match(line)
+        keyword = each[1].lower() if each else ""
+        is_queue = keyword == _QUEUE and each is not None and each[2] is None
+        steps += is_queue
+        if each and (steps == 0 or (is_queue and steps > 1)):
+            value = (each[2] or "").strip()
+            words = (keyword, value) if value else (keyword,)
+            found.append(Directive(Place(name, number), words, "LOADLEVELER"))
+    return found if steps else []
 
 
 def _recovered(name: str, text: str) -> list[Directive]:

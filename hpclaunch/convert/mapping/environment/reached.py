@@ -21,8 +21,8 @@ from hpclaunch.readback.shell.values import Value, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import acts_on_commands
 
-# What LSF, PBS, Grid Engine, Fujitsu's TCS, Cobalt and OAR set in a job of theirs.
-_OF_ANOTHER = re.compile(r"(?:LSB|LSF|PBS|SGE|PJM|COBALT|OAR)_[A-Z]|(?:NSLOTS|NHOSTS|PE_HOSTFILE)$")
+# What LSF, PBS, Grid Engine, Fujitsu's TCS, Cobalt, OAR and LoadLeveler set in a job of theirs.
+_OF_ANOTHER = re.compile(r"(?:LSB|LSF|PBS|SGE|PJM|COBALT|OAR|LOADL)_[A-Z]|(?:NSLOTS|NHOSTS|PE_HOSTFILE)$")
 
 
 class Handed(Struct, frozen=True):

@@ -1,0 +1,53 @@
+"""A script for LoadLeveler asks by keywords behind `# @`, up to `queue`."""
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_HEAD = ["# @ job_type = parallel", "#@node=4", "# @ Tasks_Per_Node = 8", "# @ class = long"]
+
+
+def _of(*lines: str) -> Conversion:
+    return convert(
+        classified({"run.sh": "\n".join((*lines, "mpiexec -n 32 ./solve in.txt", ""))}), Options({})
+    )
+
+
+def _told(found: Conversion) -> dict[str, str]:
+    return {each.name: each.told for each in found.launch}
+
+
+@pytest.mark.parametrize(
+    ("limit", "time"),
+    [("10:20:30", "10:20:30"), ("45:00", "0:45:00"), ("5400", "90 minutes"), ("2:00:00,1:50:00", "2:00:00")],
+)
+def test_its_keywords_tell_nodes_ranks_and_time(limit: str, time: str) -> None:
+    found = _of(*_HEAD, f"# @ wall_clock_limit = {limit}", "#  @  queue", "")
+    assert "a script for LoadLeveler" in found.refused
+    told = _told(found)
+    assert (told["nodes"], told["ranks"], told["time limit"]) == ("4", "8 on each node", time)
+    assert any(each.became == "site hint partition: long" for each in found.findings)
+    assert any("job_type" in each.what and "LoadLeveler" in each.why for each in found.findings)
+
+
+def test_a_further_step_is_said_and_does_not_count() -> None:
+    found = _of(*_HEAD, "# @ queue", "# @ node = 9", "# @ queue")
+    assert _told(found)["nodes"] == "4"
+    assert any("a further step" in each.why and each.places[0].line == 7 for each in found.findings)
+
+
+def test_signs_in_comments_are_no_keywords_where_nothing_queues_them() -> None:
+    found = _of("# @author = somebody", "# @ node = 4")
+    assert not found.refused
+    assert _told(found)["nodes"].startswith("1")
+
+
+@pytest.mark.parametrize(
+    ("line", "name"), [("llsubmit job.cmd", "LoadLeveler"), ("cobalt-mpiexec -n 256 ./t", "Cobalt")]
+)
+def test_the_commands_of_old_schedulers_are_known(line: str, name: str) -> None:
+    found = convert(classified({"run.sh": f"#!/bin/sh\n{line}\n"}), Options({}))
+    assert name in found.refused
