@@ -242,3 +242,31 @@ def test_lsf_tells_one_host_and_the_image_of_its_docker_application() -> None:
 def test_gpus_that_pbs_is_asked_for_without_nodes_are_told() -> None:
     told = _told(_of("#PBS -l ngpus=2\n#PBS -l walltime=1:00:00\n./t"))
     assert (told["GPUs"], told["time limit"]) == ("2 on each node", "1:00:00")
+
+
+@pytest.mark.parametrize(
+    ("head", "run", "nodes", "ranks"),
+    [
+        ("", "aprun -n 40 -N 30 ./t", "not determined", "not determined"),
+        ("", "aprun -n 60 -N 30 ./t", "2", "30 on each node"),
+        ("#COBALT -n 4", "aprun -n 60 -N 30 ./t", "4", "not determined"),
+        ("#COBALT -n 2", "aprun -n 60 -N 30 ./t", "2", "30 on each node"),
+        ("", "jsrun -n 12 -r 6 -a 2 ./t", "2", "12 on each node"),
+    ],
+)
+def test_a_node_is_filled_before_the_next_one_has_ranks(head: str, run: str, nodes: str, ranks: str) -> None:
+    told = _told(_of(f"{head}\n{run}"))
+    assert (told["nodes"], told["ranks"]) == (nodes, ranks)
+
+
+@pytest.mark.parametrize(
+    ("run", "told", "command"),
+    [
+        ("mpirun -np 4 taskset -c 0-3 ./t", "cpus: 0-3 0-3, memory: none", "./t"),
+        ("mpirun -np 4 numactl --interleave=all ./t", "none", "numactl --interleave=all ./t"),
+    ],
+)
+def test_what_binds_a_rank_itself_is_told(run: str, told: str, command: str) -> None:
+    found = _of(f"#PBS -l nodes=2:ppn=2\n{run}")
+    assert told in _told(found)["binding"]
+    assert any(each.became == f"command: {command}" for each in found.findings)

@@ -8,6 +8,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_ssh, other_containers, refusals, singularity
 from hpclaunch.convert.mapping import other_schedulers, own_program
 from hpclaunch.convert.mapping.around import beyond, logs
+from hpclaunch.convert.mapping.bind import binding
 from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.mapping.docker import config_env, container, launch
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
@@ -27,6 +28,7 @@ from hpclaunch.convert.mapping.words.made import in_doubt
 from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PREPARES
+from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.programs.singularity import in_image
 from hpclaunch.convert.reading import Command, ShellReading
@@ -107,7 +109,7 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
             )
             draft.say("left", reading.origin(start.command), _text(start), why=why, todo=_ANOTHER)
     if run is not None:
-        _put(reading, run, found, draft)
+        _put(reading, run, found, draft, options)
     _say_logs(reading, [each.command for each in starts], draft)
 
 
@@ -180,7 +182,7 @@ def _text(start: _Start) -> str:
     return " ".join(map(shown, start.its[-1].words))
 
 
-def _put(reading: ShellReading, run: _Start, found: Allocation, draft: Draft) -> None:
+def _put(reading: ShellReading, run: _Start, found: Allocation, draft: Draft, options: Options) -> None:
     if run.container is not None:
         singularity.put(reading, run.command, run.container, draft)
     _exported(reading, run, draft)
@@ -195,7 +197,19 @@ def _put(reading: ShellReading, run: _Start, found: Allocation, draft: Draft) ->
             own_program.put_launcher(reading, run.command, launcher, draft)
     if run.by_jsrun is not None:
         by_jsrun.put(reading, run.command, run.by_jsrun, draft)
-    _command(reading, run, draft)
+    _command(reading, _bound(reading, run, draft, options), draft)
+
+
+def _bound(reading: ShellReading, run: _Start, draft: Draft, options: Options) -> _Start:
+    """What binds each rank in front of the program. It stays in the command where no key says the same."""
+    binders = [each for each in run.its if each.program in BINDERS]
+    its = binding.Ranks((run.command.place,), draft.number("ranks_per_node"), reading.sources)
+    if not binding.of_layers(binders, its, draft, options):
+        return run
+    words, own = run.command.words, len(run.its[-1].words)
+    fronts = (words[at:] for at in range(len(words) - own) if program_of(words[at:]) == binders[0].program)
+    inner = structs.replace(run.its[-1], words=next(fronts, run.its[-1].words))
+    return structs.replace(run, its=(*run.its[:-1], inner))
 
 
 def _ranks(reading: ShellReading, command: Command, mpirun: Layer, found: Allocation, draft: Draft) -> None:

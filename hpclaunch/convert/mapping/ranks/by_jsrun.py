@@ -48,13 +48,19 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
     per_node = (
         _per_host(numbers, "tasks_per_rs", nodes) if layer.program == "jsrun" else numbers.get("npernode")
     )
-    if total and nodes and (per_node is None or total < per_node * nodes):
-        per_node = total // nodes if total % nodes == 0 else None
     sized = [
         each
         for each in layer.options
         if each.name in ("nrs", "tasks_per_rs", "rs_per_host", "np", "npernode")
     ]
+    if total and nodes and per_node is None:
+        per_node = total // nodes if total % nodes == 0 else None
+    elif total and per_node and (nodes is None or total < per_node * nodes):
+        # Node after node is filled (aprun(1), -N; jsrun(1), -r): the last may have fewer, others have none.
+        filled = total // per_node if total % per_node == 0 else None
+        if nodes is None and filled:
+            draft.put(("nodes",), filled, _lines(reading, command, sized), _written(sized))
+        per_node = per_node if nodes is None and filled else None
     if per_node:
         draft.put(("ranks_per_node",), per_node, _lines(reading, command, sized), _written(sized))
     elif sized:
