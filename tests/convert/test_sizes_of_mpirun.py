@@ -26,6 +26,8 @@ def converted(lines: str, *arguments: str) -> Conversion:
         ("mpirun --host a,b,c,d ./t", "4", "1"),
         ("mpirun --host a:8,b:8 ./t", "2", "8"),
         ("mpirun -np 24 -npernode 8 -hostfile $1 ./t", "3", "8"),
+        ("mpirun -np $N -H localhost:$N ./t", ONE, ASK),
+        ("mpirun -np $(wc -l <list) -host first:$(wc -l <list) ./t", ONE, ASK),
         ("mpirun -np 8 ./t", ONE, "8"),
         ("mpiexec -n 12 -- ./t", ONE, "12"),
         ("#SBATCH --gres=gpu:8\nmpirun -np 8 ./t", ONE, "8"),
@@ -168,3 +170,17 @@ def test_ranks_that_are_others_in_each_round_are_asked_as_that(run: str, option:
     (asked,) = (each for each in found if each.key == "ranks_per_node")
     assert f"{option} is another number in each round of the loop over 2 4 8" in asked.why
     assert {place.line for place in asked.places} == {2, 3}
+
+
+@pytest.mark.parametrize(
+    ("run", "is_known"),
+    [
+        ("mpirun -np $N ./t", False),
+        ("mpirun -np $N -H localhost:$N ./t", False),
+        ("mpirun -np 999 ./t", True),
+    ],
+)
+def test_it_is_asked_about_the_number_that_is_not_told(run: str, is_known: bool) -> None:
+    asked = next(each.why for each in converted(run).findings if each.key == "ranks_per_node")
+    assert ("an unknown number of nodes" in asked) == is_known
+    assert ("is not a number that the input tells" in asked) != is_known

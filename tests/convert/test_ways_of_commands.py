@@ -76,6 +76,19 @@ def test_what_other_hosts_did_not_have_of_the_environment_is_told(head: str, is_
     assert any(each.became == "env of all ranks" for each in found.findings) == is_said
 
 
+@pytest.mark.parametrize(
+    ("run", "named"),
+    [
+        ("A=1 mpirun -np 8 --host localhost:8 ./a", ""),
+        ("mpirun -np 8 --host a:4,b:4 --mca pml ob1 ./a", ""),
+        ("A=1 mpirun -np 8 --host a:4,b:4 --mca pml ob1 ./a", "--host a:4,b:4: A"),
+    ],
+)
+def test_all_ranks_have_the_parameters_of_mpirun_and_its_own_host_has_all(run: str, named: str) -> None:
+    found = convert(classified({"run.sub": f"#!/bin/bash\n{run}\n"}), Options({}))
+    assert "".join(each.what for each in found.findings if each.became == "env of all ranks") == named
+
+
 def test_a_run_in_a_pipe_at_the_end_hides_its_own_status_alone() -> None:
     _, found = _of("srun --mpi=none ./stage\nsrun --mpi=none ./a |& tee out")
     assert [each.what for each in found.findings if each.kind == "defect"] == ["`... |& tee out`"]

@@ -182,9 +182,11 @@ def nodes_of(layer: Layer) -> int | None:
 
 
 def _is_one(host: Value, *, alone: bool) -> bool:
-    """Whether it is the name of one host: `$(scontrol show hostnames)` may be that of all."""
+    """Whether it is the name of one host: `$(scontrol show hostnames)` may be that of all, and what stands
+    behind a name is its slots (localhost:$GPUS)."""
     if known(host) is not None or alone:
-        return known(host) is not None
+        is_named = bool(host) and isinstance(host[0], str) and host[0].find(":") > 0
+        return known(host) is not None or is_named
     part = host[0] if len(host) == 1 else ""
     return not isinstance(part, Unknown) or part.kind in ("variable", "argument")
 

@@ -120,7 +120,10 @@ def _of_mpirun(
         assert total is not None
         sized = Ranks(None, total.total, size.places)
     elif size.per_node is None:
-        sized = Ranks(nodes, None, size.places, f"{size.what} on {nodes or 'an unknown number of'} nodes")
+        is_told = total is not None and (total.total if total.is_total else total.per_node) is not None
+        of_nodes = f"{size.what} on {nodes or 'an unknown number of'} nodes"
+        doubt = of_nodes if is_told else f"{size.what} is not a number that the input tells"
+        sized = Ranks(nodes, None, size.places, doubt)
     else:
         sized = of_all(reading, layer, Ranks(nodes, size.per_node, size.places), found.numbers)
     before = found_layers[:index]

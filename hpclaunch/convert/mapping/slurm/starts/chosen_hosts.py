@@ -58,6 +58,12 @@ def of(reading: ShellReading, command: Command, layer: Layer, nodes: int, *, of_
     return None
 
 
+def are_this_one(hosts: Value) -> bool:
+    """Whether each of them is the host itself, with whatever slots."""
+    names = [shown(each).partition(":")[0] for each in split(hosts, ",") if each]
+    return bool(names) and all(_ITSELF.fullmatch(each) for each in names)
+
+
 def _with_variables(reading: ShellReading, text: str) -> str:
     """The text, and what its variables had: ${HOSTS%,} tells their name alone."""
     values = (reading.last(name) for name in dict.fromkeys(_CHANGED.findall(text[:_MOST])))
