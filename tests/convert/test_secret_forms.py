@@ -185,6 +185,7 @@ def test_no_output_has_what_the_operator_exports_as_a_login(tmp_path: Path) -> N
         "curl -u $USER:$PW x; --user 1000:1000; echo tokens > num_tokens; echo 1.0 > /etc/secret-version",
         "TOKEN_LIMIT=4096 TOKEN_TYPE=bpe KEY_METRIC=val_loss MONKEY=Business12",
         "API_KEY_FILE=/k SORTKEY=a12345678901234567",
+        "#PBS -l nodes=1:ppn=16,walltime=@LIMIT_OF_THE_QUEUE@",
         "dataset.key=image_features echo a:b | base64x",
         "dvc remote modify store url s3://b/key\nrclone config create store s3 env_auth true",
         "printf 'step=%s' a1",

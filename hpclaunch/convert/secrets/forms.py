@@ -51,7 +51,8 @@ _FORMS = tuple(
             "://",
             "@",
         ),
-        ("PASSWORD", rf"(?<![^\s=\"',;(\[])[\w.-]{{1,40}}:{_OF_USER}@(?!sha256:)", "@", ":"),
+        # No user has a number for a name: nodes=1:ppn=16.
+        ("PASSWORD", rf"(?<![^\s=\"',;(\[])(?!\d+:)[\w.-]{{1,40}}:{_OF_USER}@(?!sha256:)", "@", ":"),
         ("TOKEN", r"\b\w[\w+.-]{0,20}://(?P<value>[^\s/:@\"'${}]{16,200})@", "://", "@"),
         # Enroot's USER@REGISTRY#IMAGE.
         ("PASSWORD", r"\b[\w.+-]{1,40}:(?P<value>[^\s/@\"'$:#]+)@[\w.-]+#", "@", "#"),
