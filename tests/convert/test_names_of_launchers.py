@@ -17,6 +17,7 @@ _HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 30\n
 _NAMES = [
     *("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prun"),
     *("mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich", "mpiexec.mpich", "horovodrun", "mpiexec.slurm"),
+    *("mpirun.mpich2", "mpiexec.mpich2"),
 ]
 
 
@@ -137,7 +138,7 @@ def test_a_script_may_have_each_name_of_mpirun_that_a_manifest_may_have() -> Non
     assert set(mpirun.PROGRAMS) <= set(BY_MPIRUN)
 
 
-@pytest.mark.parametrize("name", ["mpirun.mpich", "mpiexec.mpich", "mpiexec.hydra"])
+@pytest.mark.parametrize("name", ["mpirun.mpich", "mpiexec.mpich", "mpiexec.hydra", "mpirun.mpich2"])
 def test_options_and_library_of_mpich(name: str) -> None:
     job = script_cases.loaded(_converted(f"{name} -n 16 -ppn 8 -genv A 1 ./app").job)
     assert [job[key] for key in ("command", "ranks_per_node", "mpi", "env")] == [

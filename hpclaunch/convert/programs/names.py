@@ -10,7 +10,14 @@ STEPS = ("srun",)
 # beside another.
 BY_MPIRUN = (
     *("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prun"),
-    *("mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich", "mpiexec.mpich"),
+    *(
+        "mpirun.openmpi",
+        "mpiexec.openmpi",
+        "mpirun.mpich",
+        "mpiexec.mpich",
+        "mpirun.mpich2",
+        "mpiexec.mpich2",
+    ),
 )
 BY_OTHER_MPI = ("charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm")
 BY_MPI = (*BY_MPIRUN, "horovodrun", *BY_OTHER_MPI)
