@@ -45,6 +45,24 @@ def test_gpus_that_are_let_in(how: str, said: str) -> None:
     assert said in gpus.why
 
 
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("docker run -e NVIDIA_VISIBLE_DEVICES=none", "0 on each node"),
+        ("docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=void", "0 on each node"),
+        ("docker run --gpus all -e NVIDIA_VISIBLE_DEVICES=none", "not determined"),
+    ],
+)
+def test_gpus_that_are_kept_out(how: str, told: str) -> None:
+    assert {each.name: each.told for each in _converted(f"{how} lab/t:1 ./t").launch}["GPUs"] == told
+
+
+def test_a_container_without_a_command_has_its_variables() -> None:
+    found = _converted("B=two\ndocker run --gpus all -e A=1 -e B=$B -e HF_TOKEN lab/t:1")
+    assert {each.name: each.told for each in found.launch}["environment"] == "A, B, HF_TOKEN"
+    assert any(each.became == "env.B: two" for each in found.findings)
+
+
 @pytest.mark.parametrize("other", ["docker run --gpus all -v /d:/d lab/u:1 ./serve", "podman run lab/u:1"])
 def test_another_container_is_said_and_not_left_out(other: str) -> None:
     found = _converted(f"{other}\ndocker run lab/t:1 bash -c './t; ./t2'")

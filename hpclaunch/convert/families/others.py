@@ -10,7 +10,7 @@ from hpclaunch.convert.mapping import other_schedulers, own_program
 from hpclaunch.convert.mapping.around import beyond, logs
 from hpclaunch.convert.mapping.bind import binding
 from hpclaunch.convert.mapping.container import other_runtimes
-from hpclaunch.convert.mapping.docker import config_env, container, launch
+from hpclaunch.convert.mapping.docker import config_env, container, env_files, launch
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.docker.steps import Started, copies_of, started
 from hpclaunch.convert.mapping.environment import handed_on, of_no_run, reached
@@ -92,6 +92,7 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
     main = docker_ssh.main_of(steps)
     if main is not None and main.container is not None and not main.words:
         home = container.put_image(reading, steps, draft)
+        _handed_in(reading, home, draft)
         _say_other_containers(reading, steps, main, home, draft)
         return
     if main is not None and main.container is not None:
@@ -111,6 +112,16 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
     if run is not None:
         _put(reading, run, found, draft, options)
     _say_logs(reading, [each.command for each in starts], draft)
+
+
+def _handed_in(reading: ShellReading, home: Started | None, draft: Draft) -> None:
+    """The variables of a container whose command is the image's own."""
+    layer = home.layer("docker run") if home is not None else None
+    if home is None or layer is None:
+        return
+    given = list(env_files.given(reading, home.command, layer))
+    given += handed_on.given(reading, home.command, layer.all("env"), "docker run -e")
+    handed_on.put(reading, given, draft, handed_on.Receivers())
 
 
 def _say_logs(reading: ShellReading, runs: Sequence[Command], draft: Draft) -> None:

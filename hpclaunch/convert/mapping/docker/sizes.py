@@ -266,6 +266,10 @@ def put_gpus(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> N
         draft.say("defect", let_in.places, let_in.what, why=f"{why}: the others may be another job's")
 
 
+# Without --gpus, which counts more, these let no GPU in (NVIDIA Container Toolkit, "GPU Enumeration").
+_NO_GPUS = frozenset(("none", "void"))
+
+
 class _Let(Struct, frozen=True):
     """What docker is told of GPUs: as it is written, how many those are (None: all, or not told), whether
     it is told at all, and its lines."""
@@ -295,6 +299,8 @@ def _let_in(reading: ShellReading, steps: Sequence[Started]) -> Iterator[_Let]:
                 what = f"{name}={shown(value)}"
                 listed = _FROM_0.fullmatch(shown(value))
                 count = int(listed[1]) + 1 if listed else visible_gpus(value)
+                if option is None and known(value) in _NO_GPUS:
+                    count = 0
                 yield _Let(what, count, known(value) is not None, places)
 
 
