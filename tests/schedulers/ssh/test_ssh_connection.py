@@ -168,8 +168,9 @@ def test_a_key_that_an_agent_alone_has(connect, sshd: Sshd, monkeypatch: pytest.
     agent = subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL)
     try:
         monkeypatch.setenv("SSH_AUTH_SOCK", str(socket))
+        add = ["ssh-add", "-q", str(sshd.folder / "key")]
         # The socket is there before the agent listens to it.
-        until(lambda: subprocess.run(["ssh-add", "-q", str(sshd.folder / "key")], check=False).returncode == 0)
+        until(lambda: subprocess.run(add, check=False).returncode == 0)
         (sshd.folder / "key").unlink()  # its public half tells ssh which of the agent's keys is meant
         assert said(connect(), "echo", "there") == "there\n"
     finally:
