@@ -1,5 +1,6 @@
 """What is told of a script of which no command is known for the run."""
 
+import pytest
 from script_cases import ASK, loaded
 
 from hpclaunch.convert.conversion import convert
@@ -33,3 +34,13 @@ def test_what_a_command_would_have_to_set_is_told_where_it_is_asked_for() -> Non
     found = convert(classified({"go.sh": f"#!/bin/bash\n#SBATCH -N 2 -n 8 -t 9\n{lines}make\n"}), Options({}))
     (told,) = (each for each in found.findings if each.what == "WORK_DIR")
     assert (told.kind, told.why) == ("left", "the command, which is asked for, has to do it")
+
+
+@pytest.mark.parametrize("line", ["$MPIEXEC $FLAGS ./solve --mesh fine", "${LAUNCHER} -n 8 ./solve"])
+def test_a_launcher_that_nothing_gives_is_asked_for_by_its_line(line: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 8\nmkdir -p out\n{line}\necho done\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    (asked,) = [each for each in found.findings if each.key == "command" and each.kind == "question"]
+    assert [each.line for each in asked.places] == [4]
+    assert "nothing gives" in asked.why
+    assert "--env" in asked.todo

@@ -135,6 +135,10 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
         why, places = f"{unread.written} may start them, and it is not read what it starts", (unread.place,)
     elif (end := ended.before_the_run(reading)) is not None:
         (why, todo), places = ended.said(end), (end.place,)
+    elif (unknown := beyond.started_by_unknown(reading)) is not None:
+        command, name = unknown
+        why = f"what {command.brief()} starts is not told, as nothing gives {name}"
+        todo, places = f"convert again with --env {name}='...'", (command.place,)
     elif files:
         names = " and ".join(dict.fromkeys(file for _, file in files))
         why, todo = f"no line is known to start any but what {names} may start", f"convert again with {names}"

@@ -157,6 +157,17 @@ def started_by_variable(reading: ShellReading) -> tuple[str, tuple[Place, ...]] 
     return None
 
 
+def started_by_unknown(reading: ShellReading) -> tuple[Command, str] | None:
+    """The last command whose program is what a variable has that nobody gave ($MPIEXEC ./solver), and which
+    variable that is."""
+    for command in reversed(reading.commands):
+        first = command.words[0][0] if command.words and command.words[0] else ""
+        is_own = not command.within and not command.signals and not command.conditions
+        if is_own and len(command.words) > 1 and isinstance(first, Unknown) and first.kind == "variable":
+            return command, first.name
+    return None
+
+
 def started_in_rounds(reading: ShellReading) -> tuple[str, tuple[Place, ...]] | None:
     """What starts ranks by the variable of a loop, in each round by another program: what it may be, and the
     line."""
