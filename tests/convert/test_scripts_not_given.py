@@ -93,3 +93,19 @@ def test_a_script_in_an_image_that_nobody_gave_may_start_ranks(given: bool) -> N
     found = convert(classified(files), Options({}))
     assert not found.job
     assert any("starts ranks itself" in each.what for each in found.findings) != given
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "said"),
+    [
+        ("sbatch -N 2 jobs/fold_3.sub", "fold_3", "after its script where no line names it"),
+        ("sbatch -N 2 -J folding jobs/fold_3.sub", "folding", ""),
+        ("sbatch -N 2 $WHERE/$WHICH.sub", "go", "{WHICH}.sub, whose name is not told"),
+    ],
+)
+def test_the_job_has_the_name_of_the_script_that_is_submitted(line: str, name: str, said: str) -> None:
+    found = convert(classified({"go.sh": f"#!/bin/bash\n{line}\n"}), Options({}))
+    assert loaded(found.job)["name"] == name
+    told = [each.why for each in found.findings if each.key == "name"]
+    assert len(told) == 1
+    assert said in told[0]

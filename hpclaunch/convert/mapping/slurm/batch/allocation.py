@@ -89,21 +89,28 @@ def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
         if left := to_fill_in(text):
             draft.ask(("name",), f"the job's name: {left!r} is to be filled in", each.places, each.written)
             return
-        good = _good_name(text)
+        good = good_name(text)
         why = "" if good == text else f"{text!r} is no name: letters, digits, '.', '_' and '-'"
         if good:
             draft.put(("name",), good, each.places, each.written, why=why)
             return
-    file = reading.script.rpartition("/")[2]
-    good = _good_name(file.rsplit(".", 1)[0]) or "job"
-    why = "sbatch names a job after its script where no line names it"
-    draft.put(("name",), good, (Place(reading.script),), f"the script's name {file}", why=why)
+    put_name_of(reading.script, (Place(reading.script),), draft)
+
+
+def put_name_of(script: str, places: tuple[Place, ...], draft: Draft, why: str = "") -> None:
+    """The name that a job has after its script."""
+    file = script.rpartition("/")[2]
+    good = good_name(file.rsplit(".", 1)[0]) or "job"
+    draft.put(("name",), good, places, f"the script's name {file}", why=why or BY_SCRIPT)
+
+
+BY_SCRIPT = "sbatch names a job after its script where no line names it"
 
 
 _VARIABLE = re.compile(r"\$[\w@*#?{(]")  # sbatch puts in none: it is of a text that another script writes
 
 
-def _good_name(text: str) -> str:
+def good_name(text: str) -> str:
     text = re.sub(r"%\d*[A-Za-z]", "", text)  # %j is put in by Slurm in names of files alone
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._")[:128]
 

@@ -3,11 +3,11 @@ variables that it gets."""
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import of_no_run
-from hpclaunch.convert.mapping.slurm.batch.allocation import NO_LIMIT
+from hpclaunch.convert.mapping.slurm.batch.allocation import BY_SCRIPT, NO_LIMIT, put_name_of
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import shown
+from hpclaunch.readback.shell.values import known, shown
 
 
 def submitted(reading: ShellReading) -> Command | None:
@@ -30,6 +30,13 @@ def put(reading: ShellReading, command: Command, found: Allocation, draft: Draft
         told = f"it is typed into {name}"
     draft.ask(("command",), f"what each rank executes: {told}", (command.place,), what, todo=todo)
     draft.not_given = name
+    if rest and any((each.key, each.why) == ("name", BY_SCRIPT) for each in draft.findings):
+        draft.unsay(("name",))
+        if known(rest[0]):
+            put_name_of(name, (command.place,), draft)
+        else:
+            why = f"sbatch names a job after its script, {name}, whose name is not told"
+            put_name_of(reading.script, (command.place,), draft, why)
     why = "it may say more: an image, mounts, variables, a time limit, and how its ranks are bound"
     draft.say("question", (command.place,), name, why=why, todo=todo)
     draft.findings[:] = [each for each in draft.findings if each.what != NO_LIMIT]
