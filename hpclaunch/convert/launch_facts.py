@@ -29,6 +29,7 @@ _HOLDS = " may be among them"  # said of options of a container that a variable 
 _OF_MOUNTS = re.compile(r"(?<![${])\b(?:mount(?!s\.\d)|volume)", re.IGNORECASE)
 _SCRIPT = re.compile(r"whether (\S+) (?:binds its ranks|starts ranks) itself$")
 _OF_CONTAINERS = re.compile(r"apptainer|singularity|container|image|docker|podman|\.sif\b", re.IGNORECASE)
+_EXPORTS = re.compile(r"(?:write it in front of the )?command: export (\w+)=")
 _NOT_DETERMINED = "not determined"
 
 
@@ -78,6 +79,7 @@ def facts(
     }
     doubts = {_ENVIRONMENT: [*_listed(lost, "sets"), *held["variables"]], "mounts": held["mounts"]}
     rows = [_of_scripts(each, draft.findings, starts, secrets) for each in rows]
+    rows = [_by_command(each, draft, secrets) for each in rows]
     return tuple(_in_doubt(each, doubts.get(each.name, ()), secrets) for each in rows)
 
 
@@ -109,6 +111,28 @@ def _of_scripts(
         names.append("the command, which is asked for,")
     told = f"none, unless {' or '.join(names)} starts a container"
     return replace(fact, told=secrets.without(told)) if names else fact
+
+
+def _by_command(fact: LaunchFact, draft: Draft, secrets: Secrets) -> LaunchFact:
+    """The environment, where the job's command exports what no key of the job has, or has to (PATH)."""
+    if fact.name != _ENVIRONMENT:
+        return fact
+    keys = {str(key[-1]) for key in draft.facts if "env" in key}
+    found = [
+        (each, name[1])
+        for each in draft.findings
+        if (each.kind, each.key) in (("carried", "command"), ("left", ""))
+        and (name := _EXPORTS.match(each.became or each.todo)) is not None
+        and name[1] not in keys
+    ]
+    if not found:
+        return fact
+    names = list(dict.fromkeys(name for _, name in found))
+    told = f"{', '.join(names[:_MOST])}{' and others' * (len(names) > _MOST)} by the command"
+    told = told if fact.state == "default" else f"{fact.told}; {told}"
+    places = tuple(dict.fromkeys((*fact.places, *(place for each, _ in found for place in each.places))))
+    state: State = "told" if fact.state == "default" else fact.state
+    return replace(fact, state=state, told=secrets.without(told), places=places)
 
 
 def _listed(names: Sequence[str], does: str) -> list[str]:

@@ -206,3 +206,21 @@ def test_a_rank_has_the_cores_beside_its_gpu_only_where_there_is_one(gpus: int, 
     of_srun = next(each for each in _of(script).findings if each.what == "srun without --cpu-bind")
     assert ("one core, as the job has no GPUs" in of_srun.why) == (gpus == 0)
     assert ("beside its GPU" in of_srun.why) == (gpus > 0)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("export PATH=/opt/tools/bin:$PATH\nsrun ./solve", "PATH by the command"),
+        (
+            "export SEED=4\nexport LD_LIBRARY_PATH=/opt/x:$LD_LIBRARY_PATH\nsrun ./solve $SEED",
+            "SEED; LD_LIBRARY_PATH by the command",
+        ),
+        ("export PATH=/opt/tools/bin:$PATH\nsrun ./solve $1", "PATH by the command"),
+        ("srun ./solve", "none"),
+    ],
+)
+def test_what_the_command_exports_is_of_the_environment(lines: str, told: str) -> None:
+    fact = _facts(_of(f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4\n{lines}\n"))["environment"]
+    assert fact.told == told
+    assert bool(fact.places) == (told != "none")
