@@ -44,3 +44,9 @@ def test_a_launcher_that_nothing_gives_is_asked_for_by_its_line(line: str) -> No
     assert [each.line for each in asked.places] == [4]
     assert "nothing gives" in asked.why
     assert "--env" in asked.todo
+
+
+def test_no_launcher_is_missing_where_a_variable_has_the_folder_of_a_program() -> None:
+    text = "#!/bin/bash\n#SBATCH -N 1 -n 8\n$BASE/bin/solve -f a.in\n$BASE/bin/plot -f a.out\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert not any("nothing gives" in each.why for each in found.findings if each.key == "command")

@@ -161,10 +161,10 @@ def started_by_unknown(reading: ShellReading) -> tuple[Command, str] | None:
     """The last command whose program is what a variable has that nobody gave ($MPIEXEC ./solver), and which
     variable that is."""
     for command in reversed(reading.commands):
-        first = command.words[0][0] if command.words and command.words[0] else ""
-        is_own = not command.within and not command.signals and not command.conditions
-        if is_own and len(command.words) > 1 and isinstance(first, Unknown) and first.kind == "variable":
-            return command, first.name
+        if not command.within and not command.signals and not command.conditions:
+            match command.words:
+                case ((Unknown(kind="variable", name=name),), _, *_):
+                    return command, name
     return None
 
 
