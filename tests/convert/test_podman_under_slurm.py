@@ -62,3 +62,15 @@ def test_what_other_kinds_of_mounts_are_is_said() -> None:
     assert len(whys) == 2
     assert "fits the pattern" in whys[0]
     assert "another image" in whys[1]
+
+
+def test_gpus_that_no_option_lets_into_the_container_are_said() -> None:
+    for options, said in (("--rm", 1), ("--gpu", 0), ("--gpus all", 0), ("--cuda-mpi", 0)):
+        found = _converted(f"srun --mpi=none podman-hpc run {options} lab/t:1 ./t")
+        assert _job(found)["gpus_per_node"] == 4
+        assert [each.what for each in found.findings].count("podman-hpc without --gpu") == said
+    text = "#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=0 -t 60\nsrun podman-hpc run a/b:1 ./t\n"
+    none = convert(classified({"go.sh": text}), Options({}))
+    assert not [each for each in none.findings if each.what == "podman-hpc without --gpu"]
+    of_podman = _converted("srun podman run a/b:1 ./t")
+    assert not [each for each in of_podman.findings if "without --gpu" in each.what]

@@ -9,13 +9,17 @@ from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.programs.docker import entrypoint
 from hpclaunch.convert.programs.flags import leading, not_told
+from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.shell.values import base_name, known, shown
 
 _LOCAL_IMAGE = (
     "an image without a registry is one that the nodes' docker had: push it to a registry, or make a .sqsh "
     "file of it (enroot import dockerd://...)"
 )
+
+
+_GPUS_OF_HPC = ("gpu", "gpus", "cuda-mpi", "nccl", "device", "runtime")
 
 
 def container_of(steps: Sequence[Started], main: Started | None) -> Started | None:
@@ -52,6 +56,7 @@ def put_container(reading: ShellReading, home: Started, main: Started | None, dr
     context = arguments.Context(reading, home.command, layer)
     arguments.put(context, draft, is_main=True)
     _put_entrypoint(context, draft, is_main=home is main)
+    _say_gpus(home, layer, draft)
     if home is main and layer.option("entrypoint") is None and _are_options(main):
         why = "the words behind the image are options: its entrypoint takes them"
         draft.put(("container", "entrypoint"), True, (home.command.place,), "docker run", why=why)
@@ -90,6 +95,18 @@ def put_container(reading: ShellReading, home: Started, main: Started | None, dr
     draft.put(("image",), reference(text), places, text, why=why, kind="assumed" if is_default else "carried")
     if "/" not in text:
         draft.say("left", places, f"the image {text}", why="no registry is in its name", todo=_LOCAL_IMAGE)
+
+
+def _say_gpus(home: Started, layer: Layer, draft: Draft) -> None:
+    """podman-hpc lets GPUs in where an option says so (docs.nersc.gov/development/containers/podman-hpc),
+    and a job those that it has."""
+    is_hpc = any(base_name(word) == "podman-hpc" for word in home.command.words)
+    if not is_hpc or not draft.number("gpus_per_node") or any(map(layer.option, _GPUS_OF_HPC)):
+        return
+    why = "no option let any into the container of the original, though the job had them"
+    todo = "write gpus_per_node: 0 where the ranks need none"
+    became = "the ranks see the job's GPUs"
+    draft.say("assumed", (home.command.place,), "podman-hpc without --gpu", became=became, why=why, todo=todo)
 
 
 def _are_options(main: Started) -> bool:
