@@ -40,15 +40,20 @@ def settle(draft: Draft) -> None:
 
 
 def _of_no_gpus(finding: Finding) -> Finding:
-    for given, instead in _BESIDE:
-        if given in finding.why or given in finding.became:
-            why, became = (each.replace(given, instead) for each in (finding.why, finding.became))
-            return replace(finding, why=why, became=became)
     of_cores = finding.why in (CORES, CORES_OF_PODS)
     if not (of_cores or finding.why in (MEMORY, MEMORY_OF_PODS)):
-        return finding
+        return _beside_none(finding)
     if of_cores and not _ASKS.search(finding.what):
         return finding
     if of_cores and _ONE.search(finding.what):
         return replace(finding, why="a rank has one core without GPUs")
     return replace(finding, kind="left", why=_WHY, todo=_TODO)
+
+
+def _beside_none(finding: Finding) -> Finding:
+    """What is said of binding, where no rank has a GPU."""
+    for given, instead in _BESIDE:
+        if given in finding.why or given in finding.became:
+            why, became = (each.replace(given, instead) for each in (finding.why, finding.became))
+            return replace(finding, why=why, became=became)
+    return finding
