@@ -59,7 +59,7 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     if not_given(reading) and not any(each.became for each in of_run):
         walk.perhaps = {each.name for each in reading.assigned}  # the run is where nobody reads it
     elif not of_run:
-        walk.perhaps |= {each.name for each in reading.assigned if each.exported}
+        walk.perhaps |= {each.name for each in reading.assigned if each.exported} | _of_commands(reading)
     unclear = {
         line_of(each.place): Told("unread", "", each.text, _LOOK)
         for each in reading.unclear
@@ -94,6 +94,21 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
         for each in reading.unclear
         if not named.name(each.place)
     ]
+    return found
+
+
+def _of_commands(reading: ShellReading) -> set[str]:
+    """The variables of commands that may be the run, and those that they are made of."""
+    made_of: dict[str, set[str]] = {}
+    for each in reading.assigned:
+        made_of.setdefault(each.name, set()).update(each.uses)
+    found: set[str] = set()
+    waiting = [name for each in reading.commands if each.program not in PLUMBING for name in each.uses]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += made_of.get(name, ())
     return found
 
 

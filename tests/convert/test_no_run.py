@@ -50,3 +50,10 @@ def test_no_launcher_is_missing_where_a_variable_has_the_folder_of_a_program() -
     text = "#!/bin/bash\n#SBATCH -N 1 -n 8\n$BASE/bin/solve -f a.in\n$BASE/bin/plot -f a.out\n"
     found = convert(classified({"run.sub": text}), Options({}))
     assert not any("nothing gives" in each.why for each in found.findings if each.key == "command")
+
+
+def test_what_a_line_that_may_be_the_run_uses_is_not_said_to_be_used_by_nothing() -> None:
+    lines = "DIR=/scratch/case\nTOOL=$DIR/bin/solve\nCOLOUR=red\necho $COLOUR\n$TOOL in.txt\n"
+    found = convert(classified({"go.sh": f"#!/bin/bash\n#PBS -l walltime=1:00:00\n{lines}"}), Options({}))
+    unused = [each.what for each in found.findings if each.why == "nothing that is launched uses it"]
+    assert unused == ["COLOUR=red"]
