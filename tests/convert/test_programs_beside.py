@@ -64,3 +64,10 @@ def test_a_program_of_ones_own_that_has_the_name_of_one_is_the_run(program: str,
 def test_that_of_the_system_is_not(program: str) -> None:
     found = convert(classified({"job.sub": f"#!/bin/bash\n#SBATCH -n 1\n{program}\n./solve\n"}), Options({}))
     assert "command: [./solve]" in found.job.replace('"', "")
+
+
+@pytest.mark.parametrize("shows", ["numactl -H", "numactl --hardware", "numactl --show"])
+def test_what_shows_the_cores_of_a_node_is_no_run(shows: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 -n 16\nsrun -n 2 --ntasks-per-node=1 {shows}\nsrun ./solve\n"
+    told = {each.name: each.told for each in convert(classified({"run.sub": text}), Options({})).launch}
+    assert told["ranks"] == "8 on each node"

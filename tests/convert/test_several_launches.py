@@ -398,10 +398,3 @@ def test_a_program_before_the_submission_of_another_script_is_no_run(submits: st
     assert job["command"] == script_cases.ASK
     assert any("job.slurm is not among the files" in each.why for each in found.findings)
     assert any(each.what == "./prep.x" for each in found.findings if each.kind == "left")
-
-
-@pytest.mark.parametrize("shows", ["numactl -H", "numactl --hardware", "numactl --show"])
-def test_what_shows_the_cores_of_a_node_is_no_run(shows: str) -> None:
-    text = f"#!/bin/bash\n#SBATCH -N 2 -n 16\nsrun -n 2 --ntasks-per-node=1 {shows}\nsrun ./solve\n"
-    told = {each.name: each.told for each in convert(classified({"run.sub": text}), Options({})).launch}
-    assert told["ranks"] == "8 on each node"
