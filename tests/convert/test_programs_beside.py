@@ -49,7 +49,7 @@ def test_a_text_that_ends_others_and_starts_something_may_be_the_run() -> None:
     assert "./solve" in found.job.partition("setup:")[0]
 
 
-@pytest.mark.parametrize("program", ["./test", "bin/sort -k 2", "../wait", "/work/me/stat", "./date now"])
+@pytest.mark.parametrize("program", ["./test", "bin/sort -k 2", "../wait", "/srv/me/stat", "./date now"])
 @pytest.mark.parametrize("start", ["", "srun "])
 def test_a_program_of_ones_own_that_has_the_name_of_one_is_the_run(program: str, start: str) -> None:
     lines = f"#!/bin/bash\n#SBATCH -n 1\n#SBATCH -c 8\nexport OMP_NUM_THREADS=8\n{start}{program}\n"
