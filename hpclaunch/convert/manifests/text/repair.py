@@ -212,23 +212,27 @@ def _improved(file: str, given: Object, draft: Draft) -> Object:
 
 def _listed(given: Object) -> None:
     """One container whose fields stand where the API has a list of them becomes the one item of a list."""
-    waiting = [given.root.node]
+    for node in _nodes(given.root.node):
+        for index, (key, value) in enumerate(node.value if isinstance(node, MappingNode) else ()):
+            if key.value in _CONTAINERS and isinstance(value, MappingNode) and _is_one(value):
+                one = SequenceNode("tag:yaml.org,2002:seq", [value], value.start_mark, value.end_mark, False)
+                node.value[index] = (key, one)
+                place = given.root.book.place(key)
+                said = "its fields are read as those of one container"
+                given.root.book.draft.say(
+                    "repaired", [place], f"{key.value} without a list", became=said, why=_REFUSED
+                )
+
+
+def _nodes(root: Node) -> Iterator[Node]:
+    """The node and all below it but keys."""
+    waiting = [root]
     while waiting:
         node = waiting.pop()
+        yield node
         if isinstance(node, SequenceNode):
             waiting += node.value
         elif isinstance(node, MappingNode):
-            for index, (key, value) in enumerate(node.value):
-                if key.value in _CONTAINERS and isinstance(value, MappingNode) and _is_one(value):
-                    one = SequenceNode(
-                        "tag:yaml.org,2002:seq", [value], value.start_mark, value.end_mark, False
-                    )
-                    node.value[index] = (key, one)
-                    place = given.root.book.place(key)
-                    said = "its fields are read as those of one container"
-                    given.root.book.draft.say(
-                        "repaired", [place], f"{key.value} without a list", became=said, why=_REFUSED
-                    )
             waiting += [value for _, value in node.value]
 
 
@@ -247,14 +251,8 @@ def _wrong(given: Object, kind: str) -> int:
 def _swallowed(given: Object) -> int:
     """Lines that look like items of a list, and that YAML takes for more text of the plain item before."""
     count = 0
-    waiting = [given.root.node]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, SequenceNode):
-            waiting += node.value
-        elif isinstance(node, MappingNode):
-            waiting += [value for _, value in node.value]
-        elif isinstance(node, ScalarNode) and not node.style and node.end_mark.line > node.start_mark.line:
+    for node in _nodes(given.root.node):
+        if isinstance(node, ScalarNode) and not node.style and node.end_mark.line > node.start_mark.line:
             inside = given.lines[node.start_mark.line + 1 : node.end_mark.line + 1]
             count += sum(line.text.lstrip().startswith("- ") for line in inside)
     return count
