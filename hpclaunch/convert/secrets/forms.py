@@ -212,7 +212,8 @@ _FORMS = tuple(
 # What a line has, in small letters, where anything of these may be in it.
 HINTS = (
     *("://", "@", "sshpass", "login", "curl", "mysql", "mariadb", "sudo", "assword", "authorization"),
-    *("openssl", "wandb", "<<<", "--user", "kinit", "redis-cli", "ssh-keygen", "config", "remote"),
+    *("openssl", "wandb", "<<<", "--user", "kinit", "redis-cli", "ssh-keygen", "remote"),
+    *("config ", "config\t", "configure"),  # as a word: names of files have it, too
     *("sig=", "signature=", "pwd", "-pass", "secret:", "token:", "-login", "-credential", "-p ", "-k "),
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "sk-", "akia", "xox", "nvapi-"),
     *("pypi-", "dckr_pat_", "eyj"),

@@ -69,15 +69,13 @@ def _say_kept(reading: ShellReading, draft: Draft) -> None:
     runs = [each for each in reading.commands if its is not None and each.place in its.places]
     used = {name for each in runs for name in reading.used_by(each)}
     used |= {str(key[1]) for key in draft.facts if key[0] == "env" and len(key) == 2}
+    given = [each for name in sorted(used) if (each := reading.last(name))]
     for place, file in files.items():
-        names = [
-            name
-            for name in sorted(used)
-            if (each := reading.last(name)) and _is_kept(each, place, behind[place])
-        ]
-        if names:
-            why = f"{file} was not given, and may give another value to {', '.join(names[:_MOST_NAMES])}"
-            places = [place, *(each.place for name in names if (each := reading.last(name)))]
+        kept = [each for each in given if _is_kept(each, place, behind[place])]
+        if kept:
+            names = ", ".join(each.name for each in kept[:_MOST_NAMES])
+            why = f"{file} was not given, and may give another value to {names}"
+            places = [place, *(each.place for each in kept)]
             todo = "convert again with it, or see that the values in the job file are those that count"
             draft.say("assumed", places, f"source {file}", why=why, todo=todo)
 
