@@ -33,7 +33,8 @@ _TO_PEOPLE = r"<(?P<text>(?=[^>]*(?:[A-Z]{2}|[ _-]|(?i:your|path|name|dir)))[A-Z
 _LAUNCH = re.compile(
     rf"\s*(?:\w+=\S*\s+)*(?:(?:time|exec)\s+)?{any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, _PREPARES)}\s"
 )
-_BY_PEOPLE = ("whoever copies the script fills it in, and a shell takes it for redirections", "fill it in")
+_BY_COPIER = "whoever copies the script fills it in"
+_BY_PEOPLE = (f"{_BY_COPIER}, and a shell takes it for redirections", "fill it in")
 # sbatch takes what stands there for the name of a script, and reads no option behind it.
 _OF_DIRECTIVE = re.compile(r"(#SBATCH\s+)(<[A-Za-z][^<>]*>)\s+(?=-)")
 _OF_GO = r"""(?:[a-z]\w*|[.$][\w.]*|"[^"{}\n]*"|\d+)"""
@@ -119,12 +120,14 @@ def _lines(source: Source, draft: Draft) -> Iterator[str]:
 
 
 def _filled(line: str, form: _Form, place: Place, draft: Draft) -> str:
-    quotes = at = 0
+    single = double = at = 0
 
     def variable(found: re.Match[str]) -> str:
-        nonlocal quotes, at
-        quotes, at = quotes + line.count("'", at, found.start()), found.start()
-        if quotes % 2:
+        nonlocal single, double, at
+        single += line.count("'", at, found.start())
+        double += line.count('"', at, found.start())
+        at = found.start()
+        if single % 2:
             return found[0]  # the text of another program: awk '{{ next }}'
         if form.mark == "{{" and _PRINTED.search(line[max(at - _NEAR, 0) : at]):
             return found[0]
@@ -133,7 +136,9 @@ def _filled(line: str, form: _Form, place: Place, draft: Draft) -> str:
             name += "_VALUE"  # IMAGE={{ IMAGE }}: the script's variable is another one
         written = found[0].removeprefix(found["before"])
         todo = f"{form.todo}, or convert again with --env {name}=VALUE"
-        draft.say("repaired", [place], written, became=f"${{{name}}}", why=form.why, todo=todo)
+        is_quoted = (double + found["before"].count('"')) % 2
+        why = _BY_COPIER if form.why == _BY_PEOPLE[0] and is_quoted else form.why
+        draft.say("repaired", [place], written, became=f"${{{name}}}", why=why, todo=todo)
         draft.to_fill_in.add(name)
         return f"{found['before']}${{{name}}}"
 

@@ -220,3 +220,12 @@ def test_what_go_puts_into_a_template_is_one_word() -> None:
     found = convert(classified({"run.sub": _OF_GO}), Options(given))
     assert "image: a/b:1 " in found.job
     assert "- /d:/data " in found.job
+
+
+def test_what_stands_in_quotes_no_shell_takes_for_redirections() -> None:
+    lines = 'srun --mpi=none ./t --name "<your name>"\nsrun --mpi=none ./t --name <your_name>\n'
+    found = convert(classified({"run.sub": f"#SBATCH -N 2\n{lines}"}), Options({}))
+    said = {
+        each.places[0].line: "redirections" in each.why for each in found.findings if each.kind == "repaired"
+    }
+    assert said == {2: False, 3: True}
