@@ -56,3 +56,10 @@ def test_the_exit_at_the_end_of_a_written_script_is_before_nothing() -> None:
     found = _of(f"#!/bin/bash\ncat > j.sh <<E\n{inner}E\nsbatch j.sh\n")
     (asked,) = (each for each in found.findings if each.key == "command")
     assert asked.why == "what each rank executes: no line is known to start any"
+
+
+def test_where_srun_only_looks_at_the_nodes_that_is_said() -> None:
+    found = _of(f"{_HEAD}module list\nsrun hostname -s\n")
+    (asked,) = (each for each in found.findings if each.key == "command")
+    assert "srun hostname -s" in asked.why
+    assert asked.places[0].line == 4

@@ -143,4 +143,7 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
         names = " and ".join(dict.fromkeys(file for _, file in files))
         why, todo = f"no line is known to start any but what {names} may start", f"convert again with {names}"
         places = tuple(each for each, _ in files)
+    elif beside := reading.of("srun"):
+        which = f"{beside[0].brief()}, which prepares or looks at the nodes"
+        why, places = f"no line is known to start any but {which}", (beside[0].place,)
     no_run.put(reading, found, no_run.Unknown(place, places, why, todo=todo), draft)
