@@ -47,3 +47,11 @@ def test_a_run_in_one_that_is_waited_for_is_the_run(by: str) -> None:
     lines = f"{by} server --port 80 &\n{by} torchrun --nproc_per_node=4 t.py &\nwait\n"
     job = loaded(convert(classified({"run.sub": head + lines}), Options({})).job)
     assert (job["ranks_per_node"], job["rendezvous"]) == ("4", "torch")
+
+
+@pytest.mark.parametrize("first", ["module load tools/12", "conda activate e", ""])
+def test_what_the_command_does_first_may_set_what_nobody_gave(first: str) -> None:
+    script = f"{_HEAD}{first}\nsrun --mpi=none ./t $TOOLS_HOME/x\n"
+    found = convert(classified({"run.sub": script}), Options({}))
+    (why,) = (each.why for each in found.findings if each.key == "inherit.0")
+    assert (f"`{first}`" in why, "does not set it" in why) == (bool(first), bool(first))

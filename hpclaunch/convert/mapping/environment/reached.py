@@ -99,10 +99,16 @@ def _by_x(its: Sequence[Layer]) -> dict[str, Value | None]:
 
 
 def inherit(
-    names: Sequence[str], places: Sequence[Place], draft: Draft, what: str, added: Collection[str] = ()
+    names: Sequence[str],
+    places: Sequence[Place],
+    draft: Draft,
+    what: str,
+    added: Collection[str] = (),
+    before: str = "",
 ) -> None:
     """Variables that nobody gave, and that the ranks' command names: the submitter's shell has them. Those of
-    `added` are named by exports of their own (LD_LIBRARY_PATH=/lib:$LD_LIBRARY_PATH)."""
+    `added` are named by exports of their own (LD_LIBRARY_PATH=/lib:$LD_LIBRARY_PATH). `before` is what a rank
+    does first, and may set them."""
     for name in names:
         if draft.lists("inherit", name) or draft.lists("secrets", name) or ("env", name) in draft.facts:
             continue
@@ -127,4 +133,6 @@ def inherit(
             continue
         key = "secrets" if is_secret(name) else "inherit"
         why = "nobody gave it: it is taken from the shell of who submits"
+        if before:
+            why = f"{why}, where `{before}` in the command does not set it"
         draft.put((key, draft.count(key)), name, places, what, why=why)

@@ -41,6 +41,7 @@ _EACH_RANK = "what the shell did once on a node, before the launcher, each rank 
 _UNTOLD: Value = (Unknown("variable", ""),)
 _GOES = frozenset(("chdir", "wdir"))
 _RULES = re.compile(r"shopt\s|set\s+(?:-\w*f|-o\s+noglob)")
+_MOST_NAMED = 3
 _FUNCTION = re.compile(r"([\w.:-]+)\(\)$")
 _OF_A_TEXT = re.compile(r"-[a-z]*c")  # sh -c TEXT
 
@@ -99,11 +100,12 @@ def put(
         own = set_here - added | set(around.stand_ins.values())
         own |= parameters.ask(asked, draft)
         wanted = [name for name in names if name not in own and (image or name != "PWD")]
-        reached.inherit([name for name in wanted if name not in added], lines, draft, what)
+        first = "; ".join(" ".join(map(shown, each)) for each in before[:_MOST_NAMED])
+        reached.inherit([name for name in wanted if name not in added], lines, draft, what, before=first)
         for name in wanted:
             if name in added:
                 of_export = origin_of(reading, name, run.command.place) or lines
-                reached.inherit((name,), of_export, draft, f"export {name}", added)
+                reached.inherit((name,), of_export, draft, f"export {name}", added, first)
         _of_the_text(reading, run, words, draft, image=image)
         numbers_in_texts.say(reading, run, words, [value for _, value in around.later], draft)
     taken_away = export.unset(reading, run.command)
