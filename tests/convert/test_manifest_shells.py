@@ -39,6 +39,8 @@ def test_a_shell_without_a_text_is_kept_as_it_is(command: str) -> None:
         ("while true; do ./step; sleep 30; done", False),
         ("while true; do sleep 30; done & ./serve", False),
         ("sleep 30", False),
+        ("sleep 3600", True),
+        ("./step && sleep 3600", False),
     ],
 )
 def test_a_pod_that_sleeps_for_ever_is_told(text: str, waits: bool) -> None:

@@ -28,6 +28,7 @@ _OF_LOGIN = re.compile(r"-[a-z]*l[a-z]*")
 _WAITS = re.compile(
     r"""(?:^|[\s;&'"])(?:\S*/)?(?:sleep\s+(?:inf\w*|\d{5,}|\d+d)|tail\s+-[fF]\s+/dev/null)"""
     r"""[\s;&'"]*(?:wait|done)?[\s;'"]*$"""
+    r"""|^sleep\s+(?:\d{3,4}|\d+[mh])$"""  # and nothing else
     r"""|\bwhile\s{1,9}(?:true|:|\[ 1 \])[\s;]{1,99}do\s{1,99}sleep\s{1,9}\w{1,9}[\s;]{1,99}done[\s;'"]*$"""
 )
 
