@@ -96,20 +96,9 @@ _WHY_RAW = {
 
 def put(each: Asked, draft: Draft) -> None:
     """Put what the option says into the draft: a hint for the site, SHARP, or a finding about it."""
-    name, text = each.name, each.text
-    if name in HINTS and (text == "" or (text and (_PLACEHOLDER.search(text) or to_fill_in(text)))):
-        why = "it stands for a name that whoever copies the script fills in"
-        why = why if text else "it has no name, which whoever copies the script fills in"
-        todo = _WRITE.format(HINTS[name])
-        draft.say("question", each.places, each.written, why=why, todo=todo)
-    elif name in HINTS and text and _VARIABLE.search(text):
-        todo = _WRITE.format(HINTS[name])
-        draft.say("question", each.places, each.written, why="its variable's value is not told", todo=todo)
-    elif name in HINTS and text:
-        draft.of_user(HINTS[name], text, each.places, each.written)
-    elif name in HINTS and text is None:
-        todo = _WRITE.format(HINTS[name])
-        draft.say("question", each.places, each.written, why="its value is not told", todo=todo)
+    name = each.name
+    if name in HINTS:
+        _hint(each, draft)
     elif name in _SPECIAL:
         _SPECIAL[name](each, draft)
     elif name in _REPLACED:
@@ -137,6 +126,23 @@ def put(each: Asked, draft: Draft) -> None:
         draft.say("replaced", each.places, each.written, why=f"{why}: the ranks alone run in one")
     else:
         raw(each, draft, _WHY_RAW.get(name, "an option of Slurm's that a job file has no key for"))
+
+
+def _hint(each: Asked, draft: Draft) -> None:
+    """About the person or the place: asked for where it is to be filled in, and where it is not told."""
+    text = each.text
+    if text is None:
+        why = "its value is not told"
+    elif not text:
+        why = "it has no name, which whoever copies the script fills in"
+    elif _PLACEHOLDER.search(text) or to_fill_in(text):
+        why = "it stands for a name that whoever copies the script fills in"
+    elif _VARIABLE.search(text):
+        why = "its variable's value is not told"
+    else:
+        draft.of_user(HINTS[each.name], text, each.places, each.written)
+        return
+    draft.say("question", each.places, each.written, why=why, todo=_WRITE.format(HINTS[each.name]))
 
 
 def ask_environment(each: Asked, draft: Draft) -> None:
