@@ -311,3 +311,22 @@ def test_the_container_whose_identifier_is_a_value_is_the_jobs() -> None:
     job = job_of(converted({"run.sub": text}))
     assert (job["image"], job["command"]) == ("a.io/b:1", ["python", "train.py"])
     assert (job["env"], job["mounts"]) == ({"A": "1"}, ["/d:/d"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("-e PORT=5432 -v /scratch/w:/w", "-e PORT, -v /scratch/w:/w"),
+        ("-v /home/x:/x", ""),
+        ("-e CUDA_VISIBLE_DEVICES=1 -v /home/x:/x", ""),
+    ],
+)
+def test_what_another_sleeping_container_has_of_its_own_is_told(options: str, said: str) -> None:
+    lines = (
+        f"docker run -d {options} --name b reg/x:1 sleep infinity\n"
+        "docker run -d -v /home/x:/x --name a reg/x:1 sleep infinity\n"
+        "docker exec a mpirun --hostfile /x/hosts -N 2 ./t\n"
+    )
+    found = converted({"run.sub": f"#!/bin/bash\n{lines}"})
+    (why,) = (each.why for each in found.findings if each.places and each.places[0].line == 2)
+    assert why.partition(" has of its own ")[2] == said

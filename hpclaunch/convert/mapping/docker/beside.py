@@ -25,6 +25,7 @@ from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
 from hpclaunch.values.conversion import Place
 
+_MOST_NAMED = 6
 _MOST = 600  # commands; the account of all statements tells the others
 _INNER = "_hpclaunch_"  # stands for what is not known of a text that a shell is given (shell/walk.py)
 # What a container with all rights did as root.
@@ -176,6 +177,12 @@ def _sleeper(step: Started, here: _Beside) -> None:
 
 def _another_container(step: Started, piece: Started, before: bool, here: _Beside) -> None:
     why = "the job has one container, made where its ranks run"
+    own = own_options.beside(step, here.home)
+    if own:
+        why = f"{why}; this one has of its own {', '.join(own[:_MOST_NAMED])}"
+        todo = "add to the job file what ranks need of it, or write `groups` where they are not alike"
+        here.draft.say("left", (step.command.place,), _short(piece), why=why, todo=todo)
+        return
     here.draft.say("replaced", (step.command.place,), _short(piece), why=why)
 
 

@@ -42,6 +42,25 @@ def variables(step: Started, draft: Draft) -> tuple[list[Value], list[str]]:
     return list(found.values()), list(missing)
 
 
+def beside(step: Started, home: Started | None) -> list[str]:
+    """What a container gives its processes that the job's own does not: variables, mounts, an image."""
+    layer, its = step.container, home.container if home is not None else None
+    if layer is None or its is None:
+        return []
+    found = []
+    for name in ("env", "volume", "mount"):
+        there = {shown(option.value or ()) for option in its.all(name)}
+        for option in layer.all(name):
+            text = shown(option.value or ())
+            variable = text.partition("=")[0]
+            if text in there or (name == "env" and owner(variable) in _OF_SCHEDULER):
+                continue
+            found.append(f"-e {variable}" if name == "env" else option.written)
+    if layer.words and its.words and layer.words[0] != its.words[0]:
+        found.append(f"the image {shown(layer.words[0])}")
+    return list(dict.fromkeys(found))
+
+
 def ask_for_hosts(step: Started, draft: Draft) -> None:
     """The question for each variable that the run has on another host, and not like this. Addresses and
     numbers of nodes are told by hpclaunch."""
