@@ -37,8 +37,8 @@ def read(
 
     Raises InputError, with file and line, where the launcher cannot be read at all.
     """
-    sources = [Source(each.name, each.text) for each in inputs if each.role == "shell"]
-    of_ranks = [Source(each.name, each.text) for each in inputs if each.role == "rank script"]
+    sources = [Source(each.name, _ended(each.text)) for each in inputs if each.role == "shell"]
+    of_ranks = [Source(each.name, _ended(each.text)) for each in inputs if each.role == "rank script"]
     if not sources:
         sources, of_ranks = of_ranks, []
     sources = placeholders.put_in(sources, draft)
@@ -60,6 +60,13 @@ def read(
         reading = structs.replace(reading, setters=(*reading.setters, *left_out))
     tables = tuple(Source(each.name, each.text) for each in inputs if each.role in _BESIDE)
     return structs.replace(reading, sources=(*reading.sources, *of_ranks), beside=tables)
+
+
+def _ended(text: str) -> str:
+    """The text as bash reads a file: with nothing behind it a backslash at its end is none (bash 5.2, and not
+    so in the text of -c)."""
+    backslashes = len(text) - len(text.rstrip("\\"))
+    return text[: len(text) - backslashes % 2]
 
 
 def _mended(sources: Sequence[Source], draft: Draft) -> tuple[list[Source], list[Setter]]:

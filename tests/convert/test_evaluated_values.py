@@ -2,10 +2,12 @@
 real, gives them."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from script_cases import loaded
 from test_walk_bash import run, walk
 
 from hpclaunch.convert.conversion import convert
@@ -254,3 +256,16 @@ def test_what_bc_makes_of_whole_numbers_is_known(line: str, number: str | None) 
         assert f'command: ["./t", "{number}"]' in found.job
     else:
         assert "<ask: " in found.job
+
+
+@pytest.mark.parametrize("end", ["x \\", "x\\", "x \\\\", "x \\\n", "x", "x \\\\\\"])
+def test_a_script_ends_with_the_words_that_bash_reads_there(end: str, tmp_path: Path) -> None:
+    stub = tmp_path / "srun"
+    stub.write_text('#!/bin/sh\nshift\nprintf "%s\\n" "$@"\n')
+    stub.chmod(0o755)
+    text = f"#!/bin/bash\n#SBATCH -N 1\nsrun --mpi=none ./t {end}"
+    script = tmp_path / "run.sub"
+    script.write_text(text)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    ran = subprocess.run(["bash", script], env=environment, capture_output=True, text=True, check=True)
+    assert loaded(convert(classified({"run.sub": text}), Options({})).job)["command"] == ran.stdout.split()
