@@ -25,6 +25,7 @@ from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.mapping import other_schedulers
+from hpclaunch.convert.mapping.around import beyond
 from hpclaunch.convert.mapping.container import in_texts
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import rendezvous
@@ -232,6 +233,8 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         by_ssh = next(iter(reading.of(*REMOTE)), None)
         if by_ssh is not None:
             said = f"{by_ssh.place}: what {by_ssh.program} starts on other hosts is no launcher known here"
+        if by_variable := beyond.started_by_variable(reading):
+            said = f"{by_variable[1][0]}: what starts there is not determined: {by_variable[0]}"
         unread = next((each for each in reading.unclear if each.unread), None)
         if unread:
             said = f"nothing that was read of it starts ranks. {unread.place}: {unread.text}"

@@ -57,3 +57,10 @@ def test_what_a_line_that_may_be_the_run_uses_is_not_said_to_be_used_by_nothing(
     found = convert(classified({"go.sh": f"#!/bin/bash\n#PBS -l walltime=1:00:00\n{lines}"}), Options({}))
     unused = [each.what for each in found.findings if each.why == "nothing that is launched uses it"]
     assert unused == ["COLOUR=red"]
+
+
+@pytest.mark.parametrize("other", ["mpirun -np 8", "nice"])
+def test_a_variable_that_may_be_a_launcher_is_not_said_to_start_nothing(other: str) -> None:
+    text = f"#!/bin/bash\nBY=''\nif [ -n \"$MANY\" ]; then\n  BY='{other}'\nfi\n$BY ./t\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    assert ("'mpirun -np 8'" in found.refused, "go.sh:6" in found.refused) == ((other != "nice",) * 2)
