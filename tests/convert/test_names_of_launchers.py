@@ -147,3 +147,11 @@ def test_options_and_library_of_mpich(name: str) -> None:
         "pmi2",
         {"A": "1"},
     ]
+
+
+@pytest.mark.parametrize(
+    "line", ["mpiexec -np 16", "mpiexec -n 16 -ppn 8", "orterun -np 16", "mpirun -np 16"]
+)
+def test_a_launcher_is_called_what_the_line_calls_it(line: str) -> None:
+    found = {each.key: each.what for each in _converted(f"{line} -x A ./app").findings}
+    assert found["mpi"] == line.split()[0]

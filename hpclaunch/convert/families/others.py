@@ -229,7 +229,7 @@ def _ranks(reading: ShellReading, command: Command, mpirun: Layer, found: Alloca
     of_request.put(reading, size, mpirun, draft)
     mpi.put_options(reading, command, mpirun, draft)
     mpi.put_kind(command, mpirun, mpi_library.of(reading, command, mpirun), draft)
-    given = handed_on.given(reading, command, mpirun.all("x"), f"{mpirun.program} -x")
+    given = handed_on.given(reading, command, mpirun.all("x"), f"{mpirun.called} -x")
     handed_on.put(reading, given, draft, handed_on.Receivers())
 
 

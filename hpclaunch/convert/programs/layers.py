@@ -98,11 +98,18 @@ class Layer(Struct, frozen=True):
     """One program of a command line. `program` is its name, with the subcommand of those that have one:
     "srun", "docker run", "docker exec", "ssh", "mpirun", "torchrun"; "unknown" for a word in front of others
     of which nothing is known ($SRUN docker exec ...). `words` are its own words that are no options: the
-    container of docker exec, the host of ssh. The innermost has the program "" and the command in `words`."""
+    container of docker exec, the host of ssh. The innermost has the program "" and the command in `words`.
+    `name` is what the line has where several programs are one kind: mpiexec for "mpirun"."""
 
     program: str
     options: tuple[Option, ...] = ()
     words: tuple[Value, ...] = ()
+    name: str = ""
+
+    @property
+    def called(self) -> str:
+        """What a reader of the line knows it by."""
+        return self.name or self.program
 
     def option(self, name: str) -> Option | None:
         """The last one of that name."""

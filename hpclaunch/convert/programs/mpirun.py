@@ -90,7 +90,7 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     options = list(_with_listed([_spelled_out(each) for each in options]))
     if any(known(word) == ":" for word in rest):
         options.append(Option("app", None, ":"))
-    return Layer("mpiexec.hydra" if hydra else "mpirun", tuple(options)), rest
+    return Layer("mpiexec.hydra" if hydra else "mpirun", tuple(options), name=program), rest
 
 
 def listed(text: str, written: str, delimiter: str = ";") -> list[Option]:

@@ -21,7 +21,7 @@ def of_mpirun(workload: Workload, launch: Launch, layer: Layer) -> tuple[int | N
 def by_mpi(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> tuple[Count, Count]:
     nodes, slots = workload.nodes, workload.slots
     if layer.option("app") is not None:
-        return nodes, Count(None, launch.places, f"{layer.program} with several programs")
+        return nodes, Count(None, launch.places, f"{layer.called} with several programs")
     hosts = layer.option("hostfile") or layer.option("host")
     if hosts is not None and not workload.kind.startswith("MPIJob") and nodes_of(layer) != 1:
         places = lines_of(launch, hosts.written)
@@ -39,7 +39,7 @@ def by_mpi(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> tu
         slots = given[1] if given[1].value else slots
     if told is None:
         if slots is None and not workload.is_apart:
-            return nodes, Count(None, launch.places, f"{layer.program} without -np")
+            return nodes, Count(None, launch.places, f"{layer.called} without -np")
         return nodes, slots or Count(1, (workload.root.at,), "an MPIJob without slotsPerWorker has one")
     option = told.option
     places = lines_of(launch, option.written)

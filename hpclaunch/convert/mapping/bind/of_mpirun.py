@@ -54,7 +54,7 @@ def by_itself(command: Command, layer: Layer, draft: Draft) -> None:
             return
     if ("bind", "cpus") in draft.facts or of_library(given, (command.place,), draft, by_mpirun=True):
         return
-    what = f"{layer.program} {_BINDS.get(layer.program, 'without --bind-to binds by its own defaults')}"
+    what = f"{layer.called} {_BINDS.get(layer.program, 'without --bind-to binds by its own defaults')}"
     mapped = layer.option("map-by")
     if mapped is not None and (cores := _CORES_OF_RANK.search(known(mapped.value or ()) or "")):
         what = f"{mapped.written} binds each rank to {cores[1]} cores"

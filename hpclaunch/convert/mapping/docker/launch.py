@@ -223,7 +223,7 @@ def _handed(launch: Launch) -> list[handed_on.Handed]:
     programs = [each.program for each in main.layers]
     if mpirun is not None and programs.index(mpirun.program) > _index(programs, "docker"):
         inner = structs.replace(main.command, environment=())
-        found += handed_on.given(reading, inner, mpirun.all("x"), f"{mpirun.program} -x")
+        found += handed_on.given(reading, inner, mpirun.all("x"), f"{mpirun.called} -x")
     return found
 
 
@@ -242,7 +242,7 @@ def _say_outside(main: Started, mpirun: Layer, draft: Draft) -> None:
         draft.say(
             "left",
             (main.command.place,),
-            f"{mpirun.program} -x {name}",
+            f"{mpirun.called} -x {name}",
             why="mpirun gives it to docker on each host, and the container has nothing of it",
             todo=f"write env.{name} in the job file if the ranks are to have it",
         )

@@ -221,7 +221,7 @@ def put_options(reading: ShellReading, command: Command, layer: Layer, draft: Dr
                 "left", places, option.written, why=_FILES, todo="let the command write files of its own"
             )
         else:
-            why = f"an option of {layer.program} that srun has no counterpart of"
+            why = f"an option of {layer.called} that srun has no counterpart of"
             draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
 
 
@@ -252,16 +252,16 @@ def put_kind(command: Command, layer: Layer, library: Library | None, draft: Dra
     pals = next((each.written for each in layer.options if each.name in ONLY_PALS), "")
     pals = library.told_by if library is not None and library.name == CRAY else pals
     if layer.program in _ASKED:
-        draft.ask(("mpi",), f"pmix, pmi2 or none: {_ASKED[layer.program]}", lines, layer.program)
+        draft.ask(("mpi",), f"pmix, pmi2 or none: {_ASKED[layer.program]}", lines, layer.called)
     elif layer.program in ("mpiexec.hydra", "mpirun") and pals:
         question = f"pmix, pmi2 or none: {pals} is of HPE Cray's, whose PALS has a way of its own"
-        draft.ask(("mpi",), question, lines, layer.program)
+        draft.ask(("mpi",), question, lines, layer.called)
     elif layer.program in ("mpiexec.hydra", "mpirun_rsh"):
         why = "srun starts the ranks, which MPICH, MVAPICH2 and Intel MPI take through PMI-2"
-        draft.put(("mpi",), "pmi2", lines, layer.program, why=why)
+        draft.put(("mpi",), "pmi2", lines, layer.called, why=why)
     elif library is not None and library.name != OPEN_MPI:
         why = f"it is {library.name}'s by {library.told_by}, whose ranks find each other through PMI-2"
-        draft.put(("mpi",), "pmi2", lines, layer.program, why=why)
+        draft.put(("mpi",), "pmi2", lines, layer.called, why=why)
         given = {**dict(command.environment), **dict(command.prefix)}
         if library.name == INTEL_MPI and _PMI_LIBRARY not in given:
             why = "under srun its ranks find each other by Slurm's libpmi2.so, which this variable names"
@@ -269,20 +269,20 @@ def put_kind(command: Command, layer: Layer, library: Library | None, draft: Dra
             draft.say("question", lines, _PMI_LIBRARY, why=why, todo=todo)
     elif library is not None and library.old:
         why = f"{library.old} is of Open MPI 1, which knows PMI-2, where it was built with it, and no PMIx"
-        draft.put(("mpi",), "pmi2", lines, layer.program, why=why)
+        draft.put(("mpi",), "pmi2", lines, layer.called, why=why)
     elif library is not None or layer.program == "horovodrun":
         why = "srun starts the ranks, which find each other through PMIx: no ssh, keys, daemons or hosts"
-        draft.put(("mpi",), "pmix", lines, layer.program, why=why)
+        draft.put(("mpi",), "pmix", lines, layer.called, why=why)
     else:
         why = "taken for Open MPI's, which nothing tells: of Intel MPI, MPICH or MVAPICH2 it would be pmi2"
-        draft.put(("mpi",), "pmix", lines, layer.program, why=why, kind="assumed")
+        draft.put(("mpi",), "pmix", lines, layer.called, why=why, kind="assumed")
     if library is not None and library.beside:
         why = (
             f"{library.told_by} and {library.beside} are loaded, of two MPIs whose ranks find each other in "
         )
         why += f"two ways: it is taken for {library.name}'s"
         todo = "where it is the other's write mpi: pmix for Open MPI, and pmi2 for the others"
-        draft.say("question", lines, f"whose {layer.program} it is", why=why, todo=todo)
+        draft.say("question", lines, f"whose {layer.called} it is", why=why, todo=todo)
 
 
 def is_of_the_launch(name: str) -> bool:

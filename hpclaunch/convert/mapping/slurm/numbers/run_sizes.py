@@ -135,7 +135,7 @@ def _say_default(run: Step, found: Allocation, draft: Draft) -> None:
     hosts = by_mpirun is not None and (by_mpirun.option("host") or by_mpirun.option("hostfile"))
     if by_mpirun is not None and not hosts and mpi.told_by(by_mpirun, lambda option: 1) is None:
         why = (
-            f"without -np {by_mpirun.program} starts one in each slot: those of sbatch, or the cores it finds"
+            f"without -np {by_mpirun.called} starts one in each slot: those of sbatch, or the cores it finds"
         )
     elif by_mpirun is not None or all(layer.program != "srun" for layer in its):
         return

@@ -244,7 +244,7 @@ def _put_starters(
     _say_reach(launch, by, draft)
     handed = [
         each
-        for each in handed_on.given(reading, command, by.all("x"), f"{by.program} -x")
+        for each in handed_on.given(reading, command, by.all("x"), f"{by.called} -x")
         if each.value is not None or each.name not in exports
     ]
     receivers = handed_on.Receivers(
