@@ -28,6 +28,7 @@ _NEEDED = frozenset(
         *("mounts", "stage_in", "setup", "before_each", "after", "sweep"),
     )
 )
+_TRIALS = frozenset((("trials",), ("trials", "count")))
 _ONCE = frozenset(("inherit", "secrets"))
 _SEED = TrialsSpec(1).seed
 _WHAT = "the job file's own check"
@@ -162,7 +163,7 @@ def _replace(draft: Draft, fact: Fact, message: str) -> None:
     """What stands for a fact that the file cannot have."""
     name = dotted(fact.key)
     said = " ".join(message.split()).removeprefix(f"{path_text(fact.key)}: ")
-    if fact.key[0] in _NEEDED and not fact.is_open:
+    if (fact.key[0] in _NEEDED or fact.key in _TRIALS) and not fact.is_open:
         draft.ask(fact.key, f"what the input has cannot stand here: {said}", fact.places, name)
     else:
         del draft.facts[fact.key]
