@@ -98,59 +98,90 @@ def read(text: str) -> ShellText | None:
     if launch is not None and units[launch].exports:
         units[launch : launch + 1] = _as_exports(units[launch])
         launch = _launch_of(units)
-    folder, folder_line = "", 0
-    exported: list[tuple[str, str, int]] = []
-    handed_on = {name for unit in units if unit.by_export for name, _ in unit.exports}
-    handed_on |= {name for unit in units for name in unit.marks}
-    if any(tuple(map(known, unit.words)) in _ALL_EXPORTED for unit in units):
-        handed_on |= {name for unit in units for name, _ in unit.exports}
+    begun = _Beginning()
     left: list[Unit] = []
     folders: list[str] = []
-    values: dict[str, str] = {}
-    untold: dict[str, tuple[Value, int]] = {}
     for number, unit in enumerate(units):
         # Before a launcher each of these counts for it; else those that the text begins with.
-        sets_up = number < launch if launch is not None else not left
-        target = _folder(unit) if sets_up else ""
-        if sets_up and unit.exports and not unit.words:
-            unit = replace(unit, exports=tuple((name, _told(value, values)) for name, value in unit.exports))
-        if sets_up:
-            its = {name for name, _ in unit.exports} if not unit.words else set()
-            again = unit.sets | ({*its} if not _are_known(unit) else set())
-            exported = [each for each in exported if each[0] not in again]
-            untold = {name: each for name, each in untold.items() if name not in its - again}
-            untold |= dict.fromkeys(again, ((), unit.line))
-            untold |= {name: (value, unit.line) for name, value in unit.exports if name in its & again}
-            values = {name: text for name, text in values.items() if name not in again}
-        if sets_up and unit.exports and not unit.words and _are_known(unit):
-            exported += [(name, known(value) or "", unit.line) for name, value in unit.exports]
-            values.update((name, known(value) or "") for name, value in unit.exports)
-        elif sets_up and unit.marks and not unit.exports:
-            continue
-        elif target:
-            folder = target if target.startswith("/") else f"{folder}/{target}" if folder else target
-            folder_line = unit.line
-        else:
-            left.append(unit)
-            folders.append(folder)
+        if number < launch if launch is not None else not left:
+            unit = begun.told(unit)
+            if begun.takes(unit):
+                continue
+        left.append(unit)
+        folders.append(begun.folder)
     # The text itself, to the last line end, where nothing was taken from it.
     rest = text_of(source, left[0].start, len(source)).strip() if left else ""
     bare = text if len(left) == len(units) else rest
     at = _launch_of(left)
-    own = frozenset(name for name, _, _ in exported) - handed_on
+    own = frozenset(name for name, _, _ in begun.exported) - _handed_on(units)
     nested = () if at is not None else tuple(_nested(file.stmts))
     return ShellText(
-        folder,
-        tuple(exported),
+        begun.folder,
+        tuple(begun.exported),
         tuple(left),
         bare,
         at,
-        folder_line,
+        begun.folder_line,
         own,
         nested,
         tuple(folders),
-        tuple((name, *each) for name, each in untold.items()),
+        tuple((name, *each) for name, each in begun.untold.items()),
     )
+
+
+def _handed_on(units: Sequence[Unit]) -> set[str]:
+    """The names that an export hands on."""
+    every = any(tuple(map(known, unit.words)) in _ALL_EXPORTED for unit in units)
+    names = {name for unit in units if unit.by_export or every for name, _ in unit.exports}
+    return names | {name for unit in units for name in unit.marks}
+
+
+class _Beginning:
+    """What the statements of a text have set up so far: the fields are those of ShellText, but for `values`,
+    what each name has."""
+
+    def __init__(self) -> None:
+        self.folder, self.folder_line = "", 0
+        self.exported: list[tuple[str, str, int]] = []
+        self.untold: dict[str, tuple[Value, int]] = {}
+        self.values: dict[str, str] = {}
+
+    def told(self, unit: Unit) -> Unit:
+        """An assignment with the values that its own variables have by then."""
+        if not _assigns(unit):
+            return unit
+        return replace(unit, exports=tuple((name, _told(value, self.values)) for name, value in unit.exports))
+
+    def takes(self, unit: Unit) -> bool:
+        """Whether it does nothing but set up, and is kept here."""
+        self._forget(unit)
+        if _assigns(unit) and _are_known(unit):
+            its = [(name, known(value) or "") for name, value in unit.exports]
+            self.exported += [(name, text, unit.line) for name, text in its]
+            self.values.update(its)
+            return True
+        if unit.marks and not unit.exports:
+            return True
+        target = _folder(unit)
+        if target:
+            is_below = self.folder and not target.startswith("/")
+            self.folder = f"{self.folder}/{target}" if is_below else target
+            self.folder_line = unit.line
+        return bool(target)
+
+    def _forget(self, unit: Unit) -> None:
+        """What it gives another value, or one that is not told."""
+        its = {name for name, _ in unit.exports} if not unit.words else set()
+        again = unit.sets | ({*its} if not _are_known(unit) else set())
+        self.exported = [each for each in self.exported if each[0] not in again]
+        self.values = {name: text for name, text in self.values.items() if name not in again}
+        self.untold = {name: each for name, each in self.untold.items() if name not in its - again}
+        self.untold |= dict.fromkeys(again, ((), unit.line))
+        self.untold |= {name: (value, unit.line) for name, value in unit.exports if name in its & again}
+
+
+def _assigns(unit: Unit) -> bool:
+    return bool(unit.exports) and not unit.words
 
 
 def _given_to_a_shell(text: str) -> str:
