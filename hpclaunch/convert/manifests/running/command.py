@@ -10,8 +10,9 @@ from hpclaunch.convert.manifests.objects.workload import Workload
 from hpclaunch.convert.manifests.running import launchers, loops, prepared, shelltext, steps
 from hpclaunch.convert.manifests.running.launch import Launch, line_in, words_of
 from hpclaunch.convert.manifests.running.loops import Looped
-from hpclaunch.convert.manifests.running.shelltext import ShellText, Unit
+from hpclaunch.convert.manifests.running.shelltext import ShellText
 from hpclaunch.convert.manifests.running.steps import LOOK
+from hpclaunch.convert.manifests.running.units import Unit, bare
 from hpclaunch.convert.mapping.around import other_runs
 from hpclaunch.convert.mapping.around.preparations import Candidate, ask, prepares
 from hpclaunch.convert.mapping.around.working_folder import FOLDERS
@@ -227,7 +228,7 @@ def _of_shell(launch: Launch, shell: ShellText) -> list[str] | str | None:
     only = shell.units[0] if len(shell.units) == 1 and shell.units[0].simple else None
     options = "".join(launch.shell_words[1:]).replace("-", "")
     if only is not None and set(options) <= set("ecu"):
-        words = [known(word) for word in shelltext.bare(only.words)]
+        words = [known(word) for word in bare(only.words)]
         if all(word is not None for word in words):
             return [word for word in words if word is not None]
     if launch.shell_words[0] in ("sh", "/bin/sh") and launch.shell_words[1:] == ("-c",):

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from hpclaunch.convert.manifests.running import shelltext
-from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText, Unit
+from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText
+from hpclaunch.convert.manifests.running.units import Unit, bare
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.readback.shell.values import Unknown, Value, known
@@ -39,7 +40,7 @@ def read(text: str, variables: Mapping[str, str | None]) -> tuple[str, ShellText
 
 def _started(unit: Unit) -> Iterator[str]:
     """The variables whose words are the program that a command starts, or its text."""
-    words = shelltext.bare(unit.words)
+    words = bare(unit.words)
     if not words:
         return
     yield from _names(words[:1])

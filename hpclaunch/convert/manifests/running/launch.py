@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from hpclaunch.convert.manifests.pods.environment import is_endless
 from hpclaunch.convert.manifests.running import folders, from_variables, loops, shelltext, wrapped
 from hpclaunch.convert.manifests.running.loops import Looped
-from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText, Unit
+from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText
+from hpclaunch.convert.manifests.running.units import Unit, bare
 from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.manifests.text.lines import merged
 from hpclaunch.convert.mapping.ranks.rendezvous import local_rank
@@ -166,7 +167,7 @@ def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
 def words_of(unit: Unit, parsed: ShellText, variables: Mapping[str, str | None]) -> list[Value]:
     """The words of a command of a text, with what the container and the text itself tell of their values."""
     told = _values(parsed, variables)
-    return [_substituted(word, told) for word in shelltext.bare(unit.words)]
+    return [_substituted(word, told) for word in bare(unit.words)]
 
 
 def _values(parsed: ShellText, variables: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -228,7 +229,7 @@ def _words(container: Field, variables: Mapping[str, str | None]) -> list[Word]:
 def _hidden(parsed: ShellText, variables: Mapping[str, str | None]) -> Layer | None:
     if len(parsed.nested) != 1:
         return None
-    outer, _ = _launchers([_substituted(word, variables) for word in shelltext.bare(parsed.nested[0])])
+    outer, _ = _launchers([_substituted(word, variables) for word in bare(parsed.nested[0])])
     return next((layer for layer in outer if layer.program in MPI), None)
 
 

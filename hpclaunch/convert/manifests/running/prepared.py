@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.manifests.objects.workload import Workload
 from hpclaunch.convert.manifests.running.launch import Launch
-from hpclaunch.convert.manifests.running.shelltext import Unit
+from hpclaunch.convert.manifests.running.units import Unit
 from hpclaunch.convert.programs.environments import CONDAS, HOOK
 from hpclaunch.readback.shell.values import known
 

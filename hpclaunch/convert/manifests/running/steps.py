@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.objects.workload import INDEX, Workload
 from hpclaunch.convert.manifests.running.prepared import changes_shell
-from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText, Unit
+from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText
+from hpclaunch.convert.manifests.running.units import Unit
 from hpclaunch.convert.mapping.around.working_folder import FOLDERS
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.words.texts import NOTHING
