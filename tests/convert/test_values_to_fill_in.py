@@ -54,6 +54,8 @@ def test_an_option_that_is_to_be_filled_in_is_asked_for(options: str, keys: set[
         ("srun --mpi=pmix --container-image=a/b:1 --container-mounts=/path/to/data:/data ./app", "mounts.0"),
         ("export DATA=@DATA_DIR@\nsrun --mpi=pmix ./app", "env.DATA"),
         ("export DATA=%DATA_DIR%\nsrun --mpi=pmix ./app", "env.DATA"),
+        ("export DATA=DATA_DIR_PLACEHOLDER\nsrun --mpi=pmix ./app", "env.DATA"),
+        ("export DATA=/data/__PLACEHOLDER_RUN__\nsrun --mpi=pmix ./app", "env.DATA"),
         ("srun --mpi=pmix ./app WILL_BE_REPLACED", "command"),
         ("srun --mpi=pmix ./app --data=/path/to/data", "command"),
         ("srun --mpi=pmix ./app --user your_name", "command"),
@@ -78,6 +80,7 @@ def test_a_word_that_a_program_may_know_is_carried_and_said(word: str) -> None:
     [
         *("<|endoftext|>", "<s>", "a@b.org", "100%", "%j_%A%a", "youreka", "/data/pathto/x", "./here/...dat"),
         *('print(f"at {folder}")', r"rf\"{a} and {b}\""),
+        *("s/SEED_PLACEHOLDER/7/", "s|A_PLACEHOLDER|b|", "NO_PLACEHOLDERS", "--placeholder"),
         *("user@HOST", "xx", "exxxtra", "a.{1..3}x", "the_member", "[0]", "[A]", "1<2"),
     ],
 )
