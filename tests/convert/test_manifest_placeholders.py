@@ -254,3 +254,27 @@ spec:
     assert draft.facts[("env", "OUT")].is_open
     assert not any("as it stands" in each.why for each in draft.findings)
     assert converted(text, NUMBER="3").facts[("env", "OUT")].value == "/out/3"
+
+
+@pytest.mark.parametrize("name", ["SEED_ID", "fit-SEED_ID", "fit.SEED_ID"])
+def test_a_word_in_capitals_that_is_no_name_of_an_object_is_asked_for_wherever_it_stands(name: str) -> None:
+    text = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: fit}
+spec:
+  template:
+    spec:
+      containers:
+      - name: a
+        image: reg/x:1
+        command: [./fit, --seed, SEED_ID]
+        env:
+        - {name: OUT, value: /out/SEED_ID}
+        - {name: MODE, value: FIXED_SEED_ID}
+"""
+    plain, draft = converted(text), converted(text.replace("name: fit}", f"name: {name}}}"))
+    assert not any(fact.is_open for fact in plain.facts.values())
+    open_ones = {key for key, fact in draft.facts.items() if fact.is_open}
+    assert open_ones == {("name",), ("command",), ("env", "OUT")}
+    assert draft.facts["env", "MODE"].value == "FIXED_SEED_ID"

@@ -147,6 +147,7 @@ def _job(
     parts.compare(workload, own, beside, draft, options)
     parts.ask_which_container(workload, draft)
     placeholders.put(launch, {**first, **own}, templates, draft)
+    placeholders.ask_as_for_the_name(workload.root.get("metadata", "name"), draft)
     faults.put(workload, (first, own), draft, options)
 
 
@@ -164,6 +165,10 @@ def _name(workload: Workload, draft: Draft) -> None:
         job_name(name)
     except (ValueError, IndexError):
         draft.ask(("name",), f"the job's name: {text!r} is none", [field.at], "metadata.name")
+        return
+    if word := placeholders.in_name(text):
+        question = f"the job's name: no object has capitals in its name, and {word} stands for something"
+        draft.ask(("name",), question, [field.at], "metadata.name")
         return
     draft.put(("name",), name, [field.at], f"metadata.{field.path[-1]}")
 

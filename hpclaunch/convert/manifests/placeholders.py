@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from hpclaunch.convert.draft import Draft, Key, shown
 from hpclaunch.convert.manifests.pods.environment import Variable
 from hpclaunch.convert.manifests.running.launch import Launch
+from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.values.conversion import Place
@@ -39,6 +40,8 @@ _MAY_HAVE_PLACES = {
     "after": "what a step does when the ranks have ended",
     "stage_in": "what is copied to the nodes",
 }
+# No name of an object has one: kubernetes.io/docs/concepts/overview/working-with-objects/names (RFC 1123).
+_IN_CAPITALS = re.compile(r"(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![A-Za-z0-9_])")
 _MOST_LINES = 5
 _MOST_OPTIONS = 6  # between a shell and its text
 _TAKES_TEXT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
@@ -92,6 +95,27 @@ def names_in(text: str) -> tuple[str, ...]:
 
 def _names(text: str) -> Iterator[str]:
     return (found[1] or found[2] for found in _PLACE.finditer(text))
+
+
+def in_name(text: str) -> str:
+    """The word in an object's name that a program replaces with one, JOB_ID, "" where there is none."""
+    found = _IN_CAPITALS.search(text)
+    return found[0] if found else ""
+
+
+def ask_as_for_the_name(name: Field | None, draft: Draft) -> None:
+    """Asks for the facts that have the word in capitals of the object's name: what replaces it there does so
+    everywhere."""
+    word = in_name(name.peek()) if name is not None else ""
+    if not word:
+        return
+    again = re.compile(rf"(?<![A-Za-z0-9_${{]){word}(?![A-Za-z0-9_=])")
+    for key, fact in list(draft.facts.items()):
+        text = _in_one(fact.value)
+        if key[0] in _MAY_HAVE_PLACES and not fact.is_open and again.search(text):
+            question = f"{_asked(key)}: {word} stands for something, as in the object's name"
+            draft.unsay(key)
+            draft.ask(key, question, fact.places, shown(text, 60))
 
 
 def put(
