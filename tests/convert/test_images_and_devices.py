@@ -118,3 +118,53 @@ def test_gpus_that_a_variable_lets_into_docker_are_counted_or_asked(
     assert loaded(found.job)["gpus_per_node"] == expected
     asked = [each.why for each in found.findings if each.key == "gpus_per_node" and each.kind == "question"]
     assert all("NV_GPU=$" in each and "all of a node's" not in each for each in asked)
+
+
+def _with_claim(claim: dict[str, Any], *, template: bool = False, request: str = "") -> str:
+    """A pod that names a claim, and the claim's object."""
+    name = {"name": "g", "request": request} if request else {"name": "g"}
+    pod = yaml.safe_load(_pod({"claims": [name]}))
+    key = "resourceClaimTemplateName" if template else "resourceClaimName"
+    pod["spec"]["resourceClaims"] = [{"name": "g", key: "cards"}]
+    kind = "ResourceClaimTemplate" if template else "ResourceClaim"
+    spec = {"devices": claim}
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": "cards"}}
+    return yaml.safe_dump_all([{**head, "spec": {"spec": spec} if template else spec}, pod])
+
+
+_CARDS: dict[str, Any] = {"name": "a", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 4}}
+_CARD: dict[str, Any] = {"name": "b", "deviceClassName": "gpu.amd.com"}  # v1beta1
+_NIC: dict[str, Any] = {"name": "n", "exactly": {"deviceClassName": "rdma.example.org", "count": 2}}
+
+
+@pytest.mark.parametrize("template", [False, True])
+@pytest.mark.parametrize(
+    ("requests", "request_name", "gpus"),
+    [([_CARDS], "", 4), ([_CARDS, _CARD], "", 5), ([_CARDS, _CARD], "b", 1), ([_NIC, _CARD], "", 1)],
+)
+def test_gpus_are_told_by_the_claim_that_stands_beside_the_pod(
+    requests: list[dict[str, Any]], request_name: str, gpus: int, template: bool
+) -> None:
+    draft = converted(_with_claim({"requests": requests}, template=template, request=request_name))
+    assert draft.facts["gpus_per_node",].value == gpus
+    assert not any("laim" in each.what and "far as" in each.why for each in draft.findings)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"deviceClassName": "mig.nvidia.com"},
+        {"deviceClassName": "fpga.example.org"},
+        {"allocationMode": "All"},
+        {"selectors": [{"cel": {"expression": "device.attributes['gpu.amd.com'].type == 'x-partition'"}}]},
+    ],
+)
+def test_what_a_claim_asks_for_stands_in_the_question_where_it_may_be_no_whole_gpu(
+    changed: dict[str, Any],
+) -> None:
+    exactly = {**_CARDS["exactly"], **changed}
+    draft = converted(_with_claim({"requests": [_CARD, {"name": "a", "exactly": exactly}]}))
+    fact = draft.facts["gpus_per_node",]
+    assert fact.is_open
+    assert "ResourceClaim cards asks for 1 of gpu.amd.com and" in fact.question
+    assert exactly["deviceClassName"] in fact.question

@@ -3,9 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from msgspec import structs
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests import placeholders
 from hpclaunch.convert.manifests.numbers import size, world
+from hpclaunch.convert.manifests.numbers.claimed import KINDS as CLAIMED
 from hpclaunch.convert.manifests.objects import (
     claims,
     kinds,
@@ -102,6 +105,8 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
     if jobs:
         workload = kinds.workload(jobs[0], draft)
         if workload is not None:
+            claimed = tuple(each.root for each in others if each.kind in CLAIMED)
+            workload = structs.replace(workload, claims=claimed)
             _job(workload, others, templates, draft, options)
             siblings.ask(workload, more_nodes, draft)
             image = workload.ranks.container.get("image")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.manifests.numbers import mpi_size
+from hpclaunch.convert.manifests.numbers import claimed, mpi_size
 from hpclaunch.convert.manifests.objects.workload import Count, Workload
 from hpclaunch.convert.manifests.pods import scheduling
 from hpclaunch.convert.manifests.pods.environment import Variable
@@ -48,12 +48,11 @@ def put(
 
 
 def _gpus(workload: Workload, variables: dict[str, Variable], draft: Draft) -> Count:
-    container = workload.ranks.container
     if workload.gpus is not None:
         found = workload.gpus
         kind = ""
     else:
-        found, kind = _limits(container, draft)
+        found, kind = _limits(workload, draft)
     if workload.is_apart:
         is_worker = workload.root.get("spec", "runLauncherAsWorker")
         if is_worker is None or not is_worker.truth():
@@ -129,7 +128,8 @@ def _astray(spec: Field) -> Field | None:
     return None
 
 
-def _limits(container: Field, draft: Draft) -> tuple[Count, str]:
+def _limits(workload: Workload, draft: Draft) -> tuple[Count, str]:
+    container = workload.ranks.container
     resources = container.get("resources")
     limits, requests = (
         resources.get(key) if resources is not None else None for key in ("limits", "requests")
@@ -157,9 +157,12 @@ def _limits(container: Field, draft: Draft) -> tuple[Count, str]:
     place = resources.place if resources is not None else container.at
     claims = resources.get("claims") if resources is not None else None
     if claims is not None and claims.items():
-        # What a claim brings stands in its template, with the class of its devices:
+        # What a claim brings stands in its object, with the class of its devices:
         # kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation
-        return Count(None, (claims.at,), "a resource claim may bring some, and no limit asks for any"), ""
+        brought = claimed.gpus(workload.ranks, workload.claims, claims)
+        if brought.value is not None:
+            claimed.take(workload.ranks)
+        return brought, ""
     return Count(0, (place,), "resources without a GPU"), ""
 
 

@@ -11,6 +11,7 @@ from hpclaunch.convert.manifests.text.repair import Object
 from hpclaunch.convert.secrets.names import is_name_of_code, tells_where
 from hpclaunch.values.conversion import Place
 
+_BY_NUMBER = "a job asks for GPUs by their number, and kubernetes.gpu_resource of the site says for which"
 # What is done with objects of these kinds, which say nothing of the launch itself.
 _SITE = {
     "ServiceAccount": "`hpclaunch site export rbac` makes it for a site",
@@ -23,6 +24,8 @@ _SITE = {
     "Service": "ranks find each other by the operator's own Service, or the scheduler",
     "PodGroup": "a site's kubernetes.gang places whole jobs",
     "LocalQueue": "a job names it: sites.NAME.queue",
+    "ResourceClaim": _BY_NUMBER,
+    "ResourceClaimTemplate": _BY_NUMBER,
 }
 
 

@@ -42,7 +42,7 @@ class Workload(Struct, frozen=True):
     the operator tells each pod of the others as torch wants it. `gpus` are those of a pod where the object
     says it and not the container. `others` are pods of the same launch that are compared with `ranks`,
     `sizes` how many pods there are of `ranks` and of each of `others`, where a job may have a group of each,
-    and `told` the variables that the controller adds to each."""
+    `told` the variables that the controller adds to each, and `claims` the objects of resource claims."""
 
     root: Field
     kind: str
@@ -57,6 +57,7 @@ class Workload(Struct, frozen=True):
     others: tuple[Pod, ...] = ()
     sizes: tuple[Count, ...] = ()
     told: tuple[str, ...] = ()
+    claims: tuple[Field, ...] = ()
 
     @property
     def kind_place(self) -> Place:
