@@ -278,3 +278,43 @@ spec:
     open_ones = {key for key, fact in draft.facts.items() if fact.is_open}
     assert open_ones == {("name",), ("command",), ("env", "OUT")}
     assert draft.facts["env", "MODE"].value == "FIXED_SEED_ID"
+
+
+_FORMATTED = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: fit-{{ RUN }}
+spec:
+  template:
+    spec:
+      containers:
+      - name: a
+        image: { { REGISTRY } }
+        imagePullPolicy: Always
+        command: [./fit, "--from={{START}}"]
+"""
+
+
+def test_a_place_that_a_formatter_of_yaml_broke_and_one_within_a_name_are_places_too() -> None:
+    draft = converted(_FORMATTED)
+    assert {key[0] for key, fact in draft.facts.items() if fact.is_open} == {"name", "image", "command"}
+    assert not any(each.kind == "unread" or "for this tag" in each.why for each in draft.findings)
+    given = converted(_FORMATTED, RUN="7", REGISTRY="reg/x:2", START="/c/1")
+    told = {key[0]: fact.value for key, fact in given.facts.items()}
+    assert (told["name"], told["image"], told["command"]) == ("fit-7", "reg/x:2", ["./fit", "--from=/c/1"])
+
+
+def test_the_name_of_an_image_that_is_no_text_is_asked_for_without_one() -> None:
+    draft = converted(_FORMATTED.replace("{ { REGISTRY } }", "[]").replace("-{{ RUN }}", ""))
+    assert draft.facts["image",].question == "the image: no name is there"
+    assert not any("for this tag" in each.why for each in draft.findings)
+
+
+@pytest.mark.parametrize(("place", "is_chart"), [("{{ .Values.tag }}", True), ("{{ .Trial }}", False)])
+def test_a_template_that_no_chart_has_is_not_said_to_be_of_one(place: str, is_chart: bool) -> None:
+    with pytest.raises(InputError) as caught:
+        converted(_FORMATTED.replace("{{ RUN }}", f"{place}{{{{- range .Given }}}}"))
+    problem = caught.value.problems[0]
+    assert ("helm" in problem.message) == is_chart
+    assert problem.where == f"{FILE}:4:13"

@@ -184,7 +184,9 @@ def _image(workload: Workload, draft: Draft) -> None:
         draft.ask(("image",), "the image: the container has none", [workload.ranks.place], "image")
         return
     text = field.text()
-    if any(cut in text for cut in _CUT) or _TO_FILL_IN.search(text.strip()) or not text.strip():
+    if not text.strip():
+        draft.ask(("image",), "the image: no name is there", [field.at], "image")
+    elif any(cut in text for cut in _CUT) or _TO_FILL_IN.search(text.strip()):
         draft.ask(("image",), f"the image: {text!r} is not all of its name", [field.at], "image")
     elif not is_possible(text.strip()):
         question = f"the image: no image has a name with capitals, and {text!r} stands for one"
@@ -211,7 +213,7 @@ def _pull(pod: Pod, draft: Draft) -> None:
     text = policy.text()
     last = image.text().rpartition("/")[2] if image is not None else ""
     usual = "Always" if ":" not in last or last.endswith(":latest") else "IfNotPresent"
-    if text == usual and not _TO_FILL_IN.search(last):
+    if text == usual and last and not _TO_FILL_IN.search(last):
         draft.say(
             "replaced", [policy.at], f"imagePullPolicy: {text}", why="it is the API's default for this tag"
         )

@@ -20,10 +20,16 @@ _MOST_LINES = 20_000
 _MOST_REPAIRED = 10_000  # lines
 _WORD = re.compile(r"""^[\s-]*["']?(apiVersion|kind)["']?\s*:\s*["']?([\w./-]*)["']?""")
 _WHERE = re.compile(r"^(.*):(\d+):(\d+)$", re.DOTALL)
-# Of Helm, and of others where a value begins with it: {{ }} in a command may be the program's own.
+_OF_HELM = re.compile(r"\{\{[^{}\n]*(?:\.(?:Values|Release|Chart)\b|\b(?:include|toYaml)\b)")
+# Of Helm, and of others where a value begins with it, or is one that the API takes as it stands: {{ }} in a
+# command may be the program's own. A formatter of YAML makes { { NAME } } of it.
 TEMPLATE = re.compile(
     r"\{\{-?\s{0,9}(?:\$?\.(?:Values|Release|Chart)\b|if |range |include |with |define |end\b|toYaml)"
     r"|(?<=[:-] )\{\{-?\s{0,9}[.$\w]"
+    r"|(?<=[:-] )\{ \{ ?[.$\w][\w.]* ?\} \}"
+    r"|^[ \t-]*(?:name|generateName|namespace|image|claimName)[\"']?:[ \t]+[^#\n]*?"
+    r"\{\{-?\s{0,9}\$?\.?[A-Za-z_][\w.-]{0,200}\s{0,9}-?\}\}",
+    re.MULTILINE,
 )
 
 
@@ -90,12 +96,10 @@ def objects(file: str, text: str, draft: Draft) -> list[Object]:
 def _refuse_template(file: str, text: str) -> None:
     found = TEMPLATE.search(text)
     if found:
-        before = text[: found.start()]
-        column = found.start() - (before.rfind("\n") + 1) + 1
-        message = (
-            "a template ({{ ... }}) and no manifest yet: convert what is made of it (`helm template` makes "
-            "it of a chart)"
-        )
+        before = text[: text.index("{", found.start())]
+        column = len(before) - before.rfind("\n")
+        message = "a template ({{ ... }}) and no manifest yet: convert what is made of it"
+        message += " (`helm template` makes it of a chart)" * bool(_OF_HELM.search(text))
         raise InputError([Problem(message, where=f"{file}:{before.count(chr(10)) + 1}:{column}")])
 
 

@@ -17,7 +17,10 @@ _ACTS = re.compile(
     r"\{\{-?\s{0,9}(?:(?:if|range|include|with|define|end|else|template|block|toYaml|tpl)\b|\$\w{1,60}\s{0,9}:=|/\*)"
     r"|\{%"
 )
-_VALUE = re.compile(r"(?<!\$)\{\{-?\s{0,9}\$?\.?([A-Za-z_][\w.-]{0,200})\s{0,9}(?:\|[^{}\n]{0,200})?-?\}\}")
+_VALUE = re.compile(
+    r"(?<!\$)\{\{-?\s{0,9}\$?\.?([A-Za-z_][\w.-]{0,200})\s{0,9}(?:\|[^{}\n]{0,200})?-?\}\}"
+    r"|(?<=[:-] )\{ \{ ?\$?\.?([A-Za-z_][\w.]{0,200}) ?\} \}"
+)
 _MOST_LINES = 5
 
 
@@ -30,7 +33,7 @@ def values_put_in(file: str, text: str, draft: Draft) -> tuple[str, frozenset[st
     number = 1
 
     def place(found: re.Match[str]) -> str:
-        name = _name(found[1])
+        name = _name(found[1] or found[2])
         lines.setdefault(name, []).append(number)
         written.setdefault(name, found[0])
         return f"${{{name}}}"
