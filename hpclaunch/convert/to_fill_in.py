@@ -43,7 +43,8 @@ def to_fill_in(text: str, perhaps: bool = True) -> str:
 
 
 def ask(draft: Draft) -> None:
-    """Ask for the facts of the job that have such a value. Of what a program may know it is said."""
+    """Ask for the facts of the job that have such a value. Of what a program may know it is said, and of what
+    is the site's."""
     for key, fact in list(draft.facts.items()):
         if fact.is_open or key == _LOG:
             continue
@@ -61,6 +62,11 @@ def ask(draft: Draft) -> None:
         elif perhaps:
             why = f"{shown(perhaps)!r} may be what somebody is to fill in: it is handed on as it stands"
             draft.say("question", fact.places, f"{dotted(key)}: {shown(fact.value, 60)}", why=why)
+    for finding, name in list(draft.of_hints.items()):
+        found = next(filter(None, (to_fill_in(text, False) for text in _texts(draft.hints.get(name)))), "")
+        if found:
+            why = f"{shown(found)!r} is to be filled in, and nobody has"
+            draft.say("question", finding.places, f"{name} of the site", why=why)
 
 
 def _asked(key: Key) -> str:

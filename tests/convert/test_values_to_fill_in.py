@@ -168,3 +168,18 @@ def test_the_word_of_a_here_document_is_not_to_be_filled_in() -> None:
     job, found = _of(f"{_WHOLE}{step}\nsrun --mpi=none ./t\n")
     assert (job["command"], ASK in str(job)) == (["./t"], False)
     assert not [each for each in found.findings if "filled in" in each.why]
+
+
+@pytest.mark.parametrize(("host", "said"), [("<gpu-node-name>", True), ("gpu-node-7", False)])
+def test_a_hint_for_the_site_that_is_to_be_filled_in_is_said(host: str, said: bool) -> None:
+    text = f"""\
+apiVersion: v1
+kind: Pod
+metadata: {{name: x}}
+spec:
+  nodeSelector: {{kubernetes.io/hostname: "{host}"}}
+  containers: [{{name: x, image: "a/x:1", command: [./t]}}]
+"""
+    found = convert(classified({"pod.yaml": text}), Options({}))
+    told = [each.what for each in found.findings if host in each.why and "filled in" in each.why]
+    assert told == (["nodelist of the site"] if said else [])
