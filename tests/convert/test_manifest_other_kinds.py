@@ -228,6 +228,27 @@ def test_variables_that_stand_by_their_names_are_told() -> None:
     assert any(each.what == "volumes of spec" for each in draft.findings)
 
 
+_CLUSTER = {"size": 2, "containers": [{"image": "reg/a:1", "environment": {"A": "b"}}]}
+
+
+@pytest.mark.parametrize(("tasks", "ranks"), [(8, 4), (2, 1), (3, None), (1, None)])
+def test_the_tasks_of_a_minicluster_are_the_ranks_of_all_its_pods(tasks: int, ranks: int | None) -> None:
+    draft = converted(_object("flux-framework.org/v1alpha2", "MiniCluster", {**_CLUSTER, "tasks": tasks}))
+    assert draft.number("ranks_per_node") == ranks
+    said = [each.what for each in draft.findings if each.kind == "question"]
+    assert (f"ranks_per_node: tasks: {tasks}" in said) == (ranks is None)
+    assert ("mpi, time and bind" in said) == (ranks is not None)
+    assert job(draft)["env.A"][0] == "b"
+
+
+def test_a_minicluster_that_waits_for_people_is_said_to_where_it_has_no_command() -> None:
+    waits = {**_CLUSTER, "interactive": True}
+    runs = {**waits, "containers": [{"image": "reg/a:1", "command": "./t"}]}
+    for spec, said in ((waits, True), (runs, False)):
+        draft = converted(_object("flux-framework.org/v1alpha2", "MiniCluster", spec))
+        assert any(each.what == "interactive: true" for each in draft.findings) == said
+
+
 def _keeps(kind: str, image: str, **more: Any) -> str:
     pods = {"replicas": 2, "selector": {}, "template": _pod(image, **more)}
     return _object("apps/v1", kind, pods)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.manifests.numbers.size import is_gpu
-from hpclaunch.convert.manifests.objects import claims, ray, runtimes
+from hpclaunch.convert.manifests.objects import claims, flux, ray, runtimes
 from hpclaunch.convert.manifests.objects.workload import OF_TORCH, Pod
 from hpclaunch.convert.manifests.pods import environment, storage
 from hpclaunch.convert.manifests.pods.environment import Variable
@@ -26,7 +26,7 @@ from hpclaunch.values.conversion import Place
 _TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
 _EACH = "*"
 # What a job has beside the numbers of its pods, for which no field of such an object is read.
-_UNREAD = "ranks_per_node, mpi, time and bind"
+_UNREAD = "mpi, time and bind"
 _OF_RANKS = frozenset((*OF_TORCH, "NODE_RANK", "MASTER_HOST"))
 _OF_KUBERNETES = frozenset(("apps", "batch", "policy", "autoscaling", "extensions"))
 _MOST_FIELDS = 500
@@ -34,6 +34,8 @@ _MOST_FIELDS = 500
 _COUNTS = ("replicas", "numWorkers", "workerReplicas", "numNodes", "parallelism")
 _TEMPLATE = ("template", "spec")
 _HEAD = "the head, beside the nodes of the workers"
+# What else an object of a group says of the launch.
+_MORE = {"ray.io": ray.put, "flux-framework.org": flux.put}
 
 
 class _Kind(Struct, frozen=True):
@@ -128,11 +130,16 @@ class _Part(Struct, frozen=True):
     @property
     def names(self) -> list[str]:
         """Its variables."""
-        entries = self.container.get("env")
+        entries = _variables(self.container)
         if entries is None or not entries.is_list:
             return [name for name, _ in entries.fields()] if entries is not None else []
         found = [each.get("name") for each in entries.items()]
         return [each.peek() for each in found if each is not None]
+
+
+def _variables(container: Field) -> Field | None:
+    """What sets them: `environment` in a MiniCluster."""
+    return container.get("env") or container.get("environment")
 
 
 def _gpus_of(container: Field) -> Field | None:
@@ -185,11 +192,13 @@ def refuse(given: Object, others: Sequence[Object], draft: Draft) -> None:
     for title, path in kind.heads if kind is not None else ():
         for part in _pods(spec) if (spec := given.root.get(*path)) is not None else ():
             _say(replace(part, name=title, pods=1), draft)
-    if _key(given)[0] == "ray.io":
-        ray.put(given, draft, _TODO)
+    more = _MORE.get(_key(given)[0])
+    if more is not None:
+        more(given, draft, _TODO)
     given.root.take()
     why, todo = "no line is read for them in an object of this kind", "see its fields, and its commands"
-    draft.say("question", [given.root.at], _UNREAD, why=why, todo=todo)
+    unread = _UNREAD if ("ranks_per_node",) in draft.facts else f"ranks_per_node, {_UNREAD}"
+    draft.say("question", [given.root.at], unread, why=why, todo=todo)
     reason = f"{_title(given)}: hpclaunch reads MPIJob, PyTorchJob, Job and Pod, and no object of this kind"
     draft.refuse(reason, [given.root.place], given.name, todo=_TODO)
 
@@ -361,7 +370,7 @@ def _put(part: _Part, others: Sequence[Object], draft: Draft) -> None:
 
 def _environment(part: _Part, others: Sequence[Object], draft: Draft) -> None:
     """Its variables, which some kinds have as a list, as pods do, and others by their names."""
-    entries = part.container.get("env")
+    entries = _variables(part.container)
     if entries is not None and not entries.is_list:
         pairs = entries.fields()
         found = {name: Variable(name, each.text(), each.at) for name, each in pairs if name.isidentifier()}
