@@ -318,3 +318,11 @@ def test_a_template_that_no_chart_has_is_not_said_to_be_of_one(place: str, is_ch
     problem = caught.value.problems[0]
     assert ("helm" in problem.message) == is_chart
     assert problem.where == f"{FILE}:4:13"
+
+
+def test_a_place_in_what_is_told_of_an_object_that_is_not_converted_is_said() -> None:
+    text = _FORMATTED.replace("batch/v1", "lab.example/v1").replace("{ { REGISTRY } }", "reg/${TEAM}/x:1")
+    draft = converted(text.replace("-{{ RUN }}", "").replace("{{START}}", "2"))
+    assert draft.refused
+    asked = next(each for each in draft.findings if each.what == "image: reg/${TEAM}/x:1")
+    assert (asked.kind, asked.todo) == ("question", "convert again with --env TEAM=VALUE")

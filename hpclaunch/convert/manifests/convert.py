@@ -88,6 +88,7 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
         foreign = [each for each in foreign if not other_kinds.keeps_pods(each)]
     if foreign and not jobs:
         other_kinds.refuse(foreign[0], [*others, *foreign[1:]], draft)
+        placeholders.say_of_refused(templates, draft)
     elif not jobs:
         kinds_seen = dict.fromkeys(f"{each.kind} {each.version}".strip() for each in found)
         seen = ", ".join(filter(None, kinds_seen)) or "no object with a kind, as manifests of Kubernetes have"

@@ -12,7 +12,7 @@ from os.path import basename
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hpclaunch.convert.draft import Draft, Key, shown
+from hpclaunch.convert.draft import Draft, Key, dotted, shown
 from hpclaunch.convert.manifests.pods.environment import Variable
 from hpclaunch.convert.manifests.running.launch import Launch
 from hpclaunch.convert.manifests.text.fields import Field
@@ -143,6 +143,17 @@ def put(
             draft.say("defect", fact.places, what, why=why, todo="write what is meant into the job file")
     for file, each in templates.items():
         _say_left(file, each, variables, draft)
+
+
+def say_of_refused(templates: Mapping[str, Template], draft: Draft) -> None:
+    """Says what places stand in what is told of an object that is not converted: nothing is asked there."""
+    for key, fact in draft.facts.items():
+        template = templates.get(fact.places[0].file)
+        names = names_in(_in_one(fact.value)) if template is not None and not fact.is_open else ()
+        if template is not None and names and (not template.names or template.names.intersection(names)):
+            why = f"{template.by} puts in {', '.join(names)}, and nobody gave it"
+            todo = f"convert again with {' '.join(f'--env {name}=VALUE' for name in names)}"
+            draft.say("question", fact.places, f"{dotted(key)}: {shown(fact.value, 60)}", why=why, todo=todo)
 
 
 def _literal(key: Key, value: object, launch: Launch, variables: Mapping[str, Variable]) -> str:
