@@ -57,7 +57,9 @@ def test_a_device_of_which_there_is_none_is_no_adapter(number: int, hinted: bool
     [
         ("IMAGE_URL", False),
         ("reg.io/me/MyImage:1", False),
+        ("REGISTRY_URL/x:1", False),
         ("MYREG/me/x:1", True),
+        ("my_team/x:1", True),
         ("reg.io:5000/x:V1-Py3", True),
         ("localhost/x@sha256:AB", True),
     ],

@@ -190,7 +190,7 @@ def _image(workload: Workload, draft: Draft) -> None:
     elif any(cut in text for cut in _CUT) or _TO_FILL_IN.search(text.strip()):
         draft.ask(("image",), f"the image: {text!r} is not all of its name", [field.at], "image")
     elif not is_possible(text.strip()):
-        question = f"the image: no image has a name with capitals, and {text!r} stands for one"
+        question = f"the image: no registry takes such a name, and {text!r} stands for one"
         draft.ask(("image",), question, [field.at], "image")
     else:
         draft.put(("image",), text.strip(), [field.at], "image")

@@ -108,11 +108,14 @@ def reference(text: str) -> str:
 
 
 def is_possible(text: str) -> bool:
-    """Whether a registry takes the name of an image: behind its own name all letters are small (reference.go
-    of github.com/distribution/reference), and IMAGE_URL stands for something else."""
+    """Whether a registry takes the name of an image: behind its own name, which has no _, all letters are
+    small (reference.go of github.com/distribution/reference), and IMAGE_URL and REGISTRY_URL/x stand for
+    something else."""
     name = re.sub(r"@[^@]*$|:[^:/]*$", "", reference(text))
     first, slash, path = name.partition("/")
     is_registry = bool(slash) and (bool(re.search(r"[.:]|^localhost$", first)) or first != first.lower())
+    if is_registry and "_" in first and "://" not in name and not is_file(text):
+        return False
     path = path if is_registry else name
     return is_file(text) or "://" in path or path == path.lower()
 

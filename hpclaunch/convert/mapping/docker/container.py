@@ -76,7 +76,7 @@ def put_container(reading: ShellReading, home: Started, main: Started | None, dr
     text = path(value)
     places = reading.origin(home.command, known(value) or shown(value))
     if text is not None and not is_possible(text):
-        question = f"the image: no image has a name with capitals, and {text} stands for one"
+        question = f"the image: no registry takes such a name, and {text} stands for one"
         draft.ask(("image",), question, places, text)
         return
     if text is None:
