@@ -16,8 +16,9 @@ _SURE = re.compile(
     r"|(?i:(?<![a-z])(?:change|replace|fill)[_-]?(?:me|this)(?![a-z]))"
     r"|(?i:(?<![a-z])(?:to|will)[_-]be[_-](?:replaced|filled|set|determined)\w*)"
     r"|(?<![A-Za-z])(?:REPLACE|FILL|INSERT)_(?:WITH|BY|IN|HERE)\w*|\bINSERT_\w+_HERE|\bPLACEHOLDER\b"
-    # Not what sed itself replaces: s/IMAGE_PLACEHOLDER/$image/
-    r"|(?<![\w$])(?<!\$\{)(?<!\bs[/|#,@:!])_{0,2}(?:[A-Z][A-Z0-9]*_)*PLACEHOLDER(?:_[A-Z0-9]+)*_{0,2}(?!\w)"
+    # Not what sed itself replaces: s/IMAGE_PLACEHOLDER/$image/, /# IMAGE_PLACEHOLDER/d
+    r"|(?<![\w$])(?<!\$\{)(?<!\bs[/|#,@:!])(?<!# )"
+    r"_{0,2}(?:[A-Z][A-Z0-9]*_)*PLACEHOLDER(?:_[A-Z0-9]+)*_{0,2}(?!\w)"
 )
 # These may be what a program takes: log.{rank}.txt.
 _PERHAPS = re.compile(

@@ -80,7 +80,13 @@ def test_a_word_that_a_program_may_know_is_carried_and_said(word: str) -> None:
     [
         *("<|endoftext|>", "<s>", "a@b.org", "100%", "%j_%A%a", "youreka", "/data/pathto/x", "./here/...dat"),
         *('print(f"at {folder}")', r"rf\"{a} and {b}\""),
-        *("s/SEED_PLACEHOLDER/7/", "s|A_PLACEHOLDER|b|", "NO_PLACEHOLDERS", "--placeholder"),
+        *(
+            "s/SEED_PLACEHOLDER/7/",
+            "s|A_PLACEHOLDER|b|",
+            "/# A_PLACEHOLDER/d",
+            "NO_PLACEHOLDERS",
+            "--placeholder",
+        ),
         *("user@HOST", "xx", "exxxtra", "a.{1..3}x", "the_member", "[0]", "[A]", "1<2"),
     ],
 )
