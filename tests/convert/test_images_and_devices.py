@@ -149,7 +149,9 @@ def test_gpus_are_told_by_the_claim_that_stands_beside_the_pod(
 ) -> None:
     draft = converted(_with_claim({"requests": requests}, template=template, request=request_name))
     assert draft.facts["gpus_per_node",].value == gpus
-    assert not any("laim" in each.what and "far as" in each.why for each in draft.findings)
+    said = {each.what for each in draft.findings if "far as this command knows" in each.why}
+    assert ("spec.resourceClaims: ..." in said) == (_NIC in requests)
+    assert _NIC in requests or not said
 
 
 @pytest.mark.parametrize(
@@ -170,3 +172,14 @@ def test_what_a_claim_asks_for_stands_in_the_question_where_it_may_be_no_whole_g
     assert fact.is_open
     assert "ResourceClaim cards asks for 1 of gpu.amd.com and" in fact.question
     assert exactly["deviceClassName"] in fact.question
+
+
+def test_the_claim_of_a_domain_for_channels_between_nodes_brings_no_gpu() -> None:
+    pod = _with_claim({"requests": []}, template=True).partition("---\n")[2]
+    channel = {"channel": {"resourceClaimTemplate": {"name": "cards"}}, "numNodes": 1}
+    head = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "ComputeDomain", "metadata": {"name": "d"}}
+    draft = converted(f"{yaml.safe_dump({**head, 'spec': channel})}---\n{pod}")
+    assert draft.facts["gpus_per_node",].value == 0
+    said = [each.what for each in draft.findings if each.kind == "left"]
+    assert any(each.startswith("ComputeDomain d") for each in said)
+    assert "spec.resourceClaims: ..." in said

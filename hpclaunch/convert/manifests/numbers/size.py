@@ -159,10 +159,7 @@ def _limits(workload: Workload, draft: Draft) -> tuple[Count, str]:
     if claims is not None and claims.items():
         # What a claim brings stands in its object, with the class of its devices:
         # kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation
-        brought = claimed.gpus(workload.ranks, workload.claims, claims)
-        if brought.value is not None:
-            claimed.take(workload.ranks)
-        return brought, ""
+        return claimed.gpus(workload.ranks, workload.claims, claims), ""
     return Count(0, (place,), "resources without a GPU"), ""
 
 
