@@ -44,6 +44,25 @@ def test_gpus_that_a_resource_claim_may_bring_are_asked_for(resources: dict[str,
     assert gpus is None or fact.value == gpus
 
 
+@pytest.mark.parametrize(
+    ("resources", "wrong"),
+    [
+        ({"limit": {"nvidia.com/gpu": 4}}, "limit: ..."),
+        ({"nvidia.com/gpu": 4}, "nvidia.com/gpu: 4"),
+        ({"limits": {"nvidia.com/gpu": 0}, "requests": {"nvidia.com/gpu": 1}}, ""),
+        ({"limit": {"cpu": 4}}, "limit: ..."),
+    ],
+)
+def test_gpus_in_a_place_that_the_api_does_not_have_are_asked_for(
+    resources: dict[str, Any], wrong: str
+) -> None:
+    draft = converted(_pod(resources))
+    assert draft.facts["gpus_per_node",].is_open == ("gpu" in str(resources) and bool(wrong))
+    said = [each.what for each in draft.findings if each.why.startswith("the API has no such field")]
+    assert said == ([f"spec.containers[0].resources.{wrong}"] if wrong else [])
+    assert not any("far as this command knows" in each.why for each in draft.findings)
+
+
 @pytest.mark.parametrize(("number", "hinted"), [(0, False), (1, True), (4, True)])
 def test_a_device_of_which_there_is_none_is_no_adapter(number: int, hinted: bool) -> None:
     draft = converted(_pod({"limits": {"vpc.amazonaws.com/efa": number}}))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.numbers import claimed, mpi_size
-from hpclaunch.convert.manifests.objects.workload import Count, Workload
+from hpclaunch.convert.manifests.objects.workload import Count, Pod, Workload
 from hpclaunch.convert.manifests.pods import scheduling
 from hpclaunch.convert.manifests.pods.environment import Variable
 from hpclaunch.convert.manifests.running import per_gpu
@@ -21,6 +21,7 @@ from hpclaunch.spec.tree import MappingNode
 _USUAL = "nvidia.com/gpu"
 _FIRST = "alpha.kubernetes.io/nvidia-gpu"  # before device plugins; Kubernetes 1.11 took it away
 _OF_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_AMOUNTS = ("limits", "requests")
 _MOST_FIELDS = 500
 
 
@@ -61,10 +62,10 @@ def _gpus(workload: Workload, variables: dict[str, Variable], draft: Draft) -> C
     for name, field in annotations.fields() if annotations is not None and found.value == 0 else ():
         if name in _FRACTIONS:
             found = Count(None, (field.at,), f"the annotation {name}: {field.peek()}, a part of a GPU,")
-    astray = None if found.value or found.value is None else _astray(workload.ranks.spec)
+    astray = None if found.value or found.value is None else _astray(workload.ranks)
     if astray is not None:
         what = f"{astray.path[-1]}: {astray.peek()} in {astray.name.removesuffix(f'.{astray.path[-1]}')}"
-        question = f"how many GPUs on each node: {what}, and no container asks for any"
+        question = f"how many GPUs on each node: {what}, and no limit of a container asks for any"
         draft.ask(("gpus_per_node",), question, [astray.at], what)
         return Count(None, (astray.at,), what)
     visible = variables.get("NVIDIA_VISIBLE_DEVICES")
@@ -110,18 +111,25 @@ def is_share(resource: str) -> bool:
     return bool(slash) and _SHARES.fullmatch(last) is not None
 
 
-def _astray(spec: Field) -> Field | None:
-    """GPUs that a pod's spec asks for in a place that is no container's: where the API has nothing of that
-    name, or of another cluster's own."""
-    waiting = [each for key, each in spec.fields() if key not in _OF_CONTAINERS]
+def _astray(pod: Pod) -> Field | None:
+    """GPUs that a pod's spec asks for in a place that is no container's, or its container in one that is none
+    of its limits: where the API has nothing of that name, or of another cluster's own."""
+    waiting = [each for key, each in pod.spec.fields() if key not in _OF_CONTAINERS]
+    own = pod.container.get("resources")
+    if own is not None:
+        waiting.append(own)
+    read = [(*own.path, key) for key in _AMOUNTS] if own is not None else []
     for _ in range(_MOST_FIELDS):
         if not waiting:
             break
         field = waiting.pop()
+        if field.path in read:
+            continue
         if field.is_list:
             waiting += field.items()
         for key, below in field.fields() if isinstance(field.node, MappingNode) else ():
-            asks = bool(field.path) and field.path[-1] in ("limits", "requests")
+            asks = bool(field.path) and field.path[-1] in _AMOUNTS
+            asks = asks or (own is not None and field.path[: len(own.path)] == own.path)
             if asks and is_gpu(key) and below.peek().isdecimal() and below.peek() != "0":
                 return below
             waiting.append(below)
@@ -131,9 +139,7 @@ def _astray(spec: Field) -> Field | None:
 def _limits(workload: Workload, draft: Draft) -> tuple[Count, str]:
     container = workload.ranks.container
     resources = container.get("resources")
-    limits, requests = (
-        resources.get(key) if resources is not None else None for key in ("limits", "requests")
-    )
+    limits, requests = (resources.get(key) if resources is not None else None for key in _AMOUNTS)
     asked = {name: field for name, field in (requests.fields() if requests else ()) if is_gpu(name)}
     several = [pair for pair in (limits.fields() if limits is not None else ()) if is_gpu(pair[0])]
     for name, field in several[1:]:

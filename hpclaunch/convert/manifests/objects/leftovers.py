@@ -3,7 +3,7 @@
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.manifests.text import api
 from hpclaunch.convert.manifests.text.fields import Field
-from hpclaunch.spec.tree import ScalarNode
+from hpclaunch.spec.tree import MappingNode, ScalarNode
 from hpclaunch.values.conversion import Kind
 
 _WITHOUT_EFFECT = "it changes nothing for the ranks"
@@ -49,7 +49,8 @@ _KNOWN: dict[str, tuple[Kind, str]] = {
 
 def account(root: Field, kind: str, draft: Draft) -> None:
     """A finding for each field that nothing was read of."""
-    for field in root.left():
+    left = [part for field in root.left() for part in _parts(field, root, kind)[0]]
+    for field in left:
         key = next((str(each) for each in reversed(field.path) if isinstance(each, str)), "")
         what = f"{field.name}: {_value(field)}"
         if not field.node.value:
@@ -63,6 +64,22 @@ def account(root: Field, kind: str, draft: Draft) -> None:
         else:
             why = "a job has no place for it, as far as this command knows"
             draft.say("left", [field.place], what, why=why, todo="see whether the ranks count on it")
+
+
+def _parts(field: Field, root: Field, kind: str) -> tuple[list[Field], bool]:
+    """What of a field that nobody read is to be said: the field itself, or its parts where the API does not
+    have one of them there; and whether it is so."""
+    if kind not in api.types() or _is_strange(field, root, kind):
+        return [field], kind in api.types()
+    if field.is_list:
+        below = field.items()
+    elif isinstance(field.node, MappingNode):
+        below = [each for _, each in field.fields()]
+    else:
+        return [field], False
+    found = [_parts(each, root, kind) for each in below]
+    has_strange = any(is_strange for _, is_strange in found)
+    return ([part for parts, _ in found for part in parts], True) if has_strange else ([field], False)
 
 
 def _value(field: Field) -> str:
