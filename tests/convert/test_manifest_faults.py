@@ -9,6 +9,7 @@ from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 from hpclaunch.values.conversion import Finding
+from hpclaunch.values.errors import InputError
 
 _POD = """\
 apiVersion: v1
@@ -65,3 +66,13 @@ def test_a_name_that_nccl_takes_for_several_is_told_once_in_a_job_of_several_pod
         )
     )
     assert [each.what for each in _defects(text)] == [f"NCCL_IB_HCA={value}"] * count
+
+
+@pytest.mark.parametrize("end", [">>>>>>> theirs\n", ""])
+def test_a_conflict_that_git_left_open_is_named_with_its_line(end: str) -> None:
+    text = f"{_POD}      echo 1\n<<<<<<< HEAD\n      ./a\n=======\n      ./b\n{end}"
+    with pytest.raises(InputError) as caught:
+        convert(classified({"pod.yaml": text}), Options({}))
+    problem = caught.value.problems[0]
+    assert ("a conflict that git left open" in problem.message) == bool(end)
+    assert not end or problem.where == f"pod.yaml:{_FIRST + 1}:1"

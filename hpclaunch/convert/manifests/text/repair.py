@@ -20,6 +20,8 @@ _MOST_LINES = 20_000
 _MOST_REPAIRED = 10_000  # lines
 _WORD = re.compile(r"""^[\s-]*["']?(apiVersion|kind)["']?\s*:\s*["']?([\w./-]*)["']?""")
 _WHERE = re.compile(r"^(.*):(\d+):(\d+)$", re.DOTALL)
+# git-merge(1), "HOW CONFLICTS ARE PRESENTED".
+_CONFLICT, _ITS_END = re.compile(r"^<{7} ", re.MULTILINE), re.compile(r"^>{7} ", re.MULTILINE)
 _OF_HELM = re.compile(r"\{\{[^{}\n]*(?:\.(?:Values|Release|Chart)\b|\b(?:include|toYaml)\b)")
 # Of Helm, and of others where a value begins with it, or is one that the API takes as it stands: {{ }} in a
 # command may be the program's own. A formatter of YAML makes { { NAME } } of it.
@@ -68,6 +70,7 @@ def objects(file: str, text: str, draft: Draft) -> list[Object]:
         )
     if text.count("\n") > _MOST_LINES:
         raise InputError([Problem(f"more than {_MOST_LINES:,} lines", where=f"{file}:{_MOST_LINES + 1}:1")])
+    _refuse_conflict(file, text)
     _refuse_template(file, text)
     given, notes = characters.plain(lines.split(text))
     _say(draft, file, notes)
@@ -91,6 +94,14 @@ def objects(file: str, text: str, draft: Draft) -> list[Object]:
             say_twice(mended.root.node, mended.root.book)
             found += _unfolded(mended, draft)
     return found
+
+
+def _refuse_conflict(file: str, text: str) -> None:
+    """A text of which git could not tell what counts is two texts, and no YAML."""
+    found = _CONFLICT.search(text)
+    if found and _ITS_END.search(text, found.end()):
+        message = "a conflict that git left open (<<<<<<<): take one of its sides, and convert again"
+        raise InputError([Problem(message, where=f"{file}:{text.count(chr(10), 0, found.start()) + 1}:1")])
 
 
 def _refuse_template(file: str, text: str) -> None:
