@@ -74,3 +74,22 @@ def test_a_part_of_an_empty_folder_is_said() -> None:
     draft = converted(_MOUNTED.replace("MOUNT", mount).replace("VOLUME", "emptyDir: {}"))
     assert draft.facts[("mounts", 0)].value == "v:/data"
     assert any(each.what == "subPath of an empty folder" for each in draft.findings)
+
+
+@pytest.mark.parametrize(
+    ("volume", "named", "uses"),
+    [
+        ("configMap: {name: settings}", "settings", True),
+        ("projected: {sources: [{configMap: {name: settings}}]}", "settings", True),
+        ("configMap: {name: settings}", "others", False),
+        ("configMap: settings", "settings", False),
+        (_CLAIM, "settings", False),
+    ],
+)
+def test_a_config_map_that_no_pod_of_the_job_names_is_not_its_own(
+    volume: str, named: str, uses: bool
+) -> None:
+    text = _MOUNTED.replace("MOUNT", "{name: v, mountPath: /t}").replace("VOLUME", volume)
+    beside = f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {named}}}\ndata: {{a.ini: x}}\n"
+    said = next(each for each in converted(text + beside).findings if each.what == f"ConfigMap {named}")
+    assert (said.why == "the job does not use it") != uses

@@ -113,7 +113,7 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
             image = workload.ranks.container.get("image")
             others = other_kinds.pods_beside(others, image.peek() if image is not None else "", draft)
             leftovers.account(workload.root, api.type_of(jobs[0].version, jobs[0].kind), draft)
-    claims.account(others, draft)
+    claims.account(others, next(iter([*jobs, *foreign]), None), draft)
     return next((f"{each.kind} of {each.version}" for each in (*jobs, *foreign)), "")
 
 

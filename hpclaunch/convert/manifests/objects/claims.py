@@ -9,6 +9,7 @@ from hpclaunch.convert.manifests.pods.environment import Config
 from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.manifests.text.repair import Object
 from hpclaunch.convert.secrets.names import is_name_of_code, tells_where
+from hpclaunch.spec.tree import MappingNode
 from hpclaunch.values.conversion import Place
 
 _BY_NUMBER = "a job asks for GPUs by their number, and kubernetes.gpu_resource of the site says for which"
@@ -27,6 +28,9 @@ _SITE = {
     "ResourceClaim": _BY_NUMBER,
     "ResourceClaimTemplate": _BY_NUMBER,
 }
+
+
+_OF_CONFIG_MAPS = ("configMap", "configMapRef", "configMapKeyRef")
 
 
 class Claims:
@@ -152,17 +156,39 @@ def _is_in_env(config_map: Object, draft: Draft) -> bool:
     return bool(lines) and lines <= told
 
 
-def account(given: Sequence[Object], draft: Draft) -> None:
-    """What became of each object that is no job. Those of which a hint has all are told by it."""
+def config_maps_of(root: Field) -> set[str]:
+    """The names of the config maps that an object uses."""
+    found: set[str] = set()
+    waiting = [root]
+    while waiting:
+        field = waiting.pop()
+        if field.is_list:
+            waiting += field.items()
+        elif isinstance(field.node, MappingNode):
+            for key, below in field.fields():
+                waiting.append(below)
+                names = key in _OF_CONFIG_MAPS and isinstance(below.node, MappingNode)
+                named = below.get("name") if names else None
+                found |= {named.peek()} if named is not None else set()
+    return found
+
+
+def account(given: Sequence[Object], job: Object | None, draft: Draft) -> None:
+    """What became of each object that is no job. Those of which a hint has all are told by it. `job` is the
+    object that counts, None where there is none."""
     told = {(place.file, place.line) for each in draft.findings for place in each.places}
+    used = config_maps_of(job.root) if job is not None else set()
     for each in given:
-        place = each.root.place
+        place, name = each.root.place, each.root.get("metadata", "name")
         if each.kind in ("PersistentVolumeClaim", "PersistentVolume", "StorageClass"):
             if (place.file, place.line) not in told:
                 todo = "a site's volume describes it, and `hpclaunch site export storage` makes it"
                 draft.say("left", [place], each.name, why="the job does not mount it", todo=todo)
         elif each.kind == "ConfigMap" and _is_in_env(each, draft):
             draft.say("carried", [place], each.name, why="its values are in env")
+        elif each.kind == "ConfigMap" and job is not None and (name is None or name.peek() not in used):
+            todo = "apply it on its own, where something else needs it"
+            draft.say("left", [place], each.name, why="the job does not use it", todo=todo)
         elif each.kind == "ConfigMap":
             draft.say(
                 "left",
