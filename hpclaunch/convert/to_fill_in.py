@@ -16,17 +16,21 @@ _SURE = re.compile(
     r"|(?i:(?<![a-z])(?:change|replace|fill)[_-]?(?:me|this)(?![a-z]))"
     r"|(?i:(?<![a-z])(?:to|will)[_-]be[_-](?:replaced|filled|set|determined)\w*)"
     r"|(?<![A-Za-z])(?:REPLACE|FILL|INSERT)_(?:WITH|BY|IN|HERE)\w*|\bINSERT_\w+_HERE|\bPLACEHOLDER\b"
-    # Not what sed itself replaces: s/IMAGE_PLACEHOLDER/$image/, /# IMAGE_PLACEHOLDER/d
-    r"|(?<![\w$])(?<!\$\{)(?<!\bs[/|#,@:!])(?<!# )"
-    r"_{0,2}(?:[A-Z][A-Z0-9]*_)*PLACEHOLDER(?:_[A-Z0-9]+)*_{0,2}(?!\w)"
 )
 # These may be what a program takes: log.{rank}.txt.
 _PERHAPS = re.compile(
     r"(?<![\w$}])\{[A-Za-z_]\w*\}|^\[[A-Z]+(?:_[A-Z]+)+\]$"
     r"|(?:(?<=[/=:,])|^)(?:[xX]{3,}|\.\.\.|…|__[A-Z][A-Z0-9_]*__)(?=$|[/:,])"
 )
+# As one word, and in a text perhaps: a program may have a name of its own for it. Not what sed itself
+# replaces, s/IMAGE_PLACEHOLDER/$image/ and /# IMAGE_PLACEHOLDER/d.
+_NAMED = re.compile(
+    r"(?<![\w$])(?<!\$\{)(?<!\bs[/|#,@:!])(?<!# )"
+    r"_{0,2}(?:[A-Z][A-Z0-9]*_)*PLACEHOLDER(?:_[A-Z0-9]+)*_{0,2}(?!\w)"
+)
 # A formatted text of Python, whose braces its program fills in: f"saved to {folder}".
 _FORMATTED = re.compile(r"(?<!\w)(?:[fF][rR]?|[rR][fF])(?P<quote>\\?[\"'])(?:(?!(?P=quote))[^\n])*(?P=quote)")
+_BLANK = re.compile(r"\s")
 # One of them is in whatever either finds: most texts of a large script have none.
 _MARKS: tuple[str, ...] = ("<", "@", "%", "{", "[", "__", "...", "…", "xxx", "your", "path", "placeholder")
 _MARKS += ("_me", "-me", "this", "be", "_in", "with", "by", "here")
@@ -39,7 +43,10 @@ def to_fill_in(text: str, perhaps: bool = True) -> str:
     small = text.lower()
     if not any(mark in small for mark in _MARKS):
         return ""
-    found = _SURE.search(text) or (_PERHAPS.search(_FORMATTED.sub("", text)) if perhaps else None)
+    found = _SURE.search(text)
+    if not found and (perhaps or not _BLANK.search(text.strip())):
+        found = _NAMED.search(text)
+    found = found or (_PERHAPS.search(_FORMATTED.sub("", text)) if perhaps else None)
     return found[0] if found else ""
 
 

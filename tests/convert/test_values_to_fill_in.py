@@ -67,7 +67,16 @@ def test_a_fact_that_is_to_be_filled_in_is_asked_for(lines: str, key: str) -> No
 
 
 @pytest.mark.parametrize(
-    "word", ["{script}", "--log=run.{rank}.txt", 'off"{a}"', "[DATA_DIR]", "/scratch/XXX/a", "..."]
+    "word",
+    [
+        "from x import IMAGE_PLACEHOLDER",
+        "{script}",
+        "--log=run.{rank}.txt",
+        'off"{a}"',
+        "[DATA_DIR]",
+        "/scratch/XXX/a",
+        "...",
+    ],
 )
 def test_a_word_that_a_program_may_know_is_carried_and_said(word: str) -> None:
     job, found = _of(f"{_JOB}srun --mpi=pmix ./app '{word}'\n")
