@@ -307,10 +307,11 @@ def test_a_step_needs_no_exec_but_for_what_the_shell_does_otherwise(line, run):
     assert runs(job, "setup") == [run]
 
 
+@pytest.mark.parametrize("before", ["", "export MASTER_ADDR=$(hostname)"])
 @pytest.mark.parametrize(("ends", "said"), [("", 1), (" || true", 0)])
-def test_that_caches_which_stay_end_no_job_is_told_where_they_ended_the_script(ends, said):
+def test_that_caches_which_stay_end_no_job_is_told_where_they_ended_the_script(ends, said, before):
     drop = 'srun -N2 --ntasks-per-node=1 -n2 bash -c "sync && sudo /sbin/sysctl vm.drop_caches=3"'
-    job, found = of("set -e", f"{drop}{ends}", f"{SRUN} ./train")
+    job, found = of("set -e", before, f"{drop}{ends}", f"{SRUN} ./train")
     assert job["setup"][0]["optional"] == "true"
     told = [each for each in found.findings if each.kind == "replaced" and "setup.0: optional" in each.became]
     assert len(told) == said

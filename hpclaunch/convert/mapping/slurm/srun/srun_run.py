@@ -8,7 +8,7 @@ from posixpath import join, normpath
 from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import beyond, steps, surroundings, sweeps, trials
+from hpclaunch.convert.mapping.around import beyond, one_step, steps, surroundings, sweeps, trials
 from hpclaunch.convert.mapping.bind import binding, of_mpirun, rank_script
 from hpclaunch.convert.mapping.container import enroot, images, in_texts, joined, mounts
 from hpclaunch.convert.mapping.container import options as container_options
@@ -143,7 +143,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     size_variables.ask_of_batch(reading, run, launch.steps, launch.found, draft)
     beyond.put(reading, run, draft, reads=given is not None)
     names = tuple(dict.fromkeys(name for name, _ in later))
-    around_it = steps.Run(run.command, run.ranks.per_node, repeated, image, names)
+    around_it = one_step.Run(run.command, run.ranks.per_node, repeated, image, names)
     steps.put(reading, around_it, launch.steps, draft)
 
 
