@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks import launchers, mpi, torch_variables
 from hpclaunch.convert.mapping.slurm.batch import allocation, gpu_binding, hints
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, outside_allocation
-from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, gpus_of, last
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks, gpus_of, last
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import MPI, Layer, Option, layers
@@ -32,23 +32,68 @@ def put(
     reading: ShellReading, run: Step, found: Allocation, launcher: Layer | None, draft: Draft
 ) -> int | None:
     """Nodes where the run has fewer than the job, and ranks on a node. Returns the latter."""
+    ranks, found = _by_fan_out(reading, run, found, launcher, draft)
+    _nodes(reading, run, ranks, found, draft)
+    size = _Size(ranks.per_node, ranks.places, _what(run), doubt=ranks.doubt)
+    if launcher is not None:
+        launchers.say_apart(run.command, launcher, ranks, draft)
+        own = _by_launcher(reading, run, ranks, found, launcher, size, draft)
+        if own is None:
+            return None
+        size = own
+    if size.per_node is None:
+        _ask_ranks(run, size.doubt, size.places, size.what, draft)
+    elif not 1 <= size.per_node <= 4096:
+        question = f"how many ranks on each node: {size.per_node} is none"
+        draft.ask(("ranks_per_node",), question, size.places, size.what)
+        return None
+    else:
+        draft.put(("ranks_per_node",), size.per_node, size.places, size.what, why=size.why)
+        if launcher is None:
+            _say_default(run, found, draft)
+    is_once = launcher is None and size.per_node == 1 and _starter(run) == _OF_SCRIPT
+    _unused(reading, draft, is_once=is_once)
+    return size.per_node
+
+
+class _Size(Struct, frozen=True):
+    """How many ranks a node has, None where that is not told; what tells it, why, or what leaves it open."""
+
+    per_node: int | None
+    places: tuple[Place, ...]
+    what: str
+    why: str = ""
+    doubt: str = ""
+
+
+def _what(run: Step) -> str:
+    return " ".join(each.written for each in run.asked if each.name.startswith("ntasks")) or _starter(run)
+
+
+def _by_fan_out(
+    reading: ShellReading, run: Step, found: Allocation, launcher: Layer | None, draft: Draft
+) -> tuple[Ranks, Allocation]:
+    """The ranks and the job with the nodes that a launcher is told of by itself (torchrun --nnodes)."""
     ranks = run.ranks
-    own = run.option("nodes")
     told = launchers.nodes_of(reading, run.command, launcher, found.numbers) if launcher is not None else None
     if told is not None and found.nodes and told.per_node == found.nodes and _on_each(run):
         _say_on_each(run, told, found.nodes, draft)
-        ranks = structs.replace(ranks, nodes=found.nodes)
-    elif told is not None and found.nodes is None and own is None:
+        return structs.replace(ranks, nodes=found.nodes), found
+    if told is not None and found.nodes is None and run.option("nodes") is None:
         _put_told(told, draft)
-        ranks = structs.replace(ranks, nodes=told.per_node)
-        found = structs.replace(found, nodes=told.per_node)
-    elif told is not None and told.per_node and ranks.nodes and told.per_node != ranks.nodes:
+        return structs.replace(ranks, nodes=told.per_node), structs.replace(found, nodes=told.per_node)
+    if told is not None and told.per_node and ranks.nodes and told.per_node != ranks.nodes:
         question = f"how many nodes: {told.what} says another number than where it is started, {ranks.nodes}"
         draft.say("question", (*told.places, *ranks.places), told.what, why=question, todo="correct `nodes`")
-    starter = _starter(run)
+    return ranks, found
+
+
+def _nodes(reading: ShellReading, run: Step, ranks: Ranks, found: Allocation, draft: Draft) -> None:
+    """Put the nodes where the run has others than the job, or ask for them."""
+    own = run.option("nodes")
     if ranks.nodes is not None and ranks.nodes != found.nodes:
         by = own or run.option("ntasks") or next(iter(run.asked), None)
-        what = by.written if by is not None else starter
+        what = by.written if by is not None else _starter(run)
         chosen = run.option("nodelist")
         if chosen is not None and found.nodes:
             question = f"how many nodes: the job has {found.nodes}, and this run is on {chosen.written} alone"
@@ -59,42 +104,39 @@ def put(
         _ask_nodes(reading, run, own, draft)
     elif ranks.nodes is None and found.nodes is None:
         _ask_nodes_of_tasks(run, draft)
-    what = " ".join(each.written for each in run.asked if each.name.startswith("ntasks")) or starter
-    per_node, places, why, doubt = ranks.per_node, ranks.places, "", ranks.doubt
-    if launcher is not None:
-        launchers.say_apart(run.command, launcher, ranks, draft)
-        size = launchers.size(reading, run.command, launcher, ranks.nodes, found.numbers)
-        places, doubt = (*size.places, *ranks.places), size.doubt or ranks.doubt
-        if per_node == 1 or per_node is None:
-            per_node, what = size.per_node, size.what
-            why = f"{launcher.program} starts them on each node; the job starts each itself"
-            if per_node is None and not size.doubt:
-                gpus = gpus_of(reading, last([*of_batch(reading), *run.asked]), found)
-                why = "one for each GPU"
-                if gpus.number is None:
-                    return None
-                per_node, places = gpus.number, (*places, *gpus.places)
-                visible = torch_variables.visible(run.command)
-                if visible is not None and visible != per_node:
-                    doubt = f"{launcher.program} counts the {visible} of CUDA_VISIBLE_DEVICES, or the "
-                    doubt += f"{per_node} of the node where Slurm sets that anew for srun"
-                    per_node = None
-        else:
-            if size.per_node and size.per_node > 1:
-                _say_product(per_node, size.per_node, launcher, places, what, draft)
-            per_node = per_node * size.per_node if size.per_node else None
-    if per_node is None:
-        _ask_ranks(run, doubt, places, what, draft)
-    elif not 1 <= per_node <= 4096:
-        draft.ask(("ranks_per_node",), f"how many ranks on each node: {per_node} is none", places, what)
+
+
+def _by_launcher(
+    reading: ShellReading,
+    run: Step,
+    ranks: Ranks,
+    found: Allocation,
+    launcher: Layer,
+    of_step: _Size,
+    draft: Draft,
+) -> _Size | None:
+    """What a launcher makes of the ranks of its step; None where nothing tells it, which is asked for."""
+    size = launchers.size(reading, run.command, launcher, ranks.nodes, found.numbers)
+    places, doubt = (*size.places, *ranks.places), size.doubt or ranks.doubt
+    per_node = ranks.per_node
+    if per_node is not None and per_node != 1:
+        if size.per_node and size.per_node > 1:
+            _say_product(per_node, size.per_node, launcher, places, of_step.what, draft)
+        each = per_node * size.per_node if size.per_node else None
+        return _Size(each, places, of_step.what, doubt=doubt)
+    if size.per_node is not None or size.doubt:
+        why = f"{launcher.program} starts them on each node; the job starts each itself"
+        return _Size(size.per_node, places, size.what, why, doubt)
+    gpus = gpus_of(reading, last([*of_batch(reading), *run.asked]), found)
+    if gpus.number is None:
         return None
-    else:
-        draft.put(("ranks_per_node",), per_node, places, what, why=why)
-        if launcher is None:
-            _say_default(run, found, draft)
-    is_once = launcher is None and per_node == 1 and starter == _OF_SCRIPT
-    _unused(reading, draft, is_once=is_once)
-    return per_node
+    places, why = (*places, *gpus.places), "one for each GPU"
+    visible = torch_variables.visible(run.command)
+    if visible is not None and visible != gpus.number:
+        doubt = f"{launcher.program} counts the {visible} of CUDA_VISIBLE_DEVICES, or the "
+        doubt += f"{gpus.number} of the node where Slurm sets that anew for srun"
+        return _Size(None, places, size.what, why, doubt)
+    return _Size(gpus.number, places, size.what, why, doubt)
 
 
 def _starter(run: Step) -> str:
