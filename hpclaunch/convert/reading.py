@@ -55,12 +55,18 @@ class Loop(Struct, frozen=True):
 
 
 class Output(Struct, frozen=True):
-    """A file that a command's output goes to, by a redirection or by `tee` in its pipeline."""
+    """A file that a command's output goes to, by a redirection or by `tee` in its pipeline. `folder` is that
+    from which its path is meant, as of `Command`, None where it is the command's own."""
 
     path: Value
     append: bool
     descriptor: str
     tee: bool = False
+    folder: Value | None = None
+
+    def folder_of(self, command: "Command") -> Value:
+        """The folder from which its path is meant, as an output of this command."""
+        return command.folder if self.folder is None else self.folder
 
 
 class Command(Struct, frozen=True, dict=True):

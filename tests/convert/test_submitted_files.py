@@ -101,3 +101,29 @@ def test_options_of_sbatch_that_nothing_tells_may_say_other_sizes(options: str) 
     given = {"OPTS": "-N 4", "SBATCH_EXTRA": "-N 4"}
     told = convert(classified({"run.sh": text}), Options(given)).launch[0]
     assert told.told == ("2" if "MORE" in options else "4")
+
+
+_TEXT = "\n".join(_LINES)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"D=/data/run_$(date +%s)\ncat > $D/j.sh <<EOF\n{_TEXT}\nEOF\ncd $D\nsbatch j.sh",
+        f"D=$1/out\ncat > $D/j.sh <<EOF\n{_TEXT}\nEOF\n(cd $D && sbatch j.sh)",
+        f"cat > a/j.sh <<EOF\n{_TEXT}\nEOF\ncd a\nsbatch ./j.sh",
+        f"cd a\ncat <<EOF | tee j.sh\n{_TEXT}\nEOF\ncd ..\nsbatch a/j.sh",
+        f"pushd a\ncat > j.sh <<EOF\n{_TEXT}\nEOF\nsbatch j.sh",
+        f"(cd a; cat <<EOF\n{_TEXT}\nEOF\n) > j.sh\nsbatch j.sh",
+    ],
+)
+def test_a_written_script_is_found_from_the_folder_that_the_script_has_gone_to(lines: str) -> None:
+    assert _facts(loaded(_converted(lines).job)) == _WHOLE
+
+
+@pytest.mark.parametrize(
+    "goes", ["cd b\nsbatch j.sh", "(cd b; sbatch j.sh)", "cd ..\nsbatch j.sh", "cd\nsbatch j.sh"]
+)
+def test_one_of_the_same_name_in_another_folder_is_another_script(goes: str) -> None:
+    job = loaded(_converted(f"cat > j.sh <<EOF\n{_TEXT}\nEOF\n{goes}").job)
+    assert _facts(job) == [ASK, ASK, ASK, ASK, None, ASK]

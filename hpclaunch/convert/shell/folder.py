@@ -7,6 +7,7 @@ from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
 from hpclaunch.convert.reading import Directive
+from hpclaunch.convert.shell.names import python
 from hpclaunch.readback.shell import inside
 from hpclaunch.readback.shell.state import Array, State, Variable
 from hpclaunch.readback.shell.values import Unknown, Value, known
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _OF_SUBMISSION = "SLURM_SUBMIT_DIR"
 _BEGUN = "the folder in which it began"  # a name that no script has
 OF_PROCESS = frozenset(("PWD", "OLDPWD", _BEGUN))  # what another shell begins with, whatever is exported
-_SUBMITTED: Value = (Unknown("variable", "PWD"),)
+SUBMITTED: Value = (Unknown("variable", "PWD"),)
 _RESOLVES = re.compile(r"realpath(?: -[sLPem]+)*|readlink -[fem]+")
 _ELSEWHERE: Value = (Unknown("output", "the folder that the script has gone to"),)
 
@@ -50,13 +51,33 @@ def began(shell: "Walker", directives: Sequence[Directive], environment: Mapping
 def gone_to(state: State) -> Value:
     """Where the script is, () where that is the folder in which it began."""
     here = _value(state, "PWD")
-    began = (_SUBMITTED, _value(state, _OF_SUBMISSION), _value(state, _BEGUN))
+    began = (SUBMITTED, _value(state, _OF_SUBMISSION), _value(state, _BEGUN))
     return () if here is None or here in began else here
+
+
+def in_which_it_began(state: State) -> Value:
+    """The folder in which the script began, by its name where that is not told."""
+    return python(_value(state, _BEGUN) or _value(state, _OF_SUBMISSION) or SUBMITTED)
+
+
+def of_now(state: State) -> Value:
+    """The folder in which the script is."""
+    return python(gone_to(state)) or in_which_it_began(state)
+
+
+def path_from(here: Value, path: Value) -> Value:
+    """The path of a file as every folder has it, where that is known of the folder `here`."""
+    there = _from(here, path)
+    if there != _ELSEWHERE:
+        return there
+    first = path[0] if path else ""
+    is_below = isinstance(first, str) and first[:1] not in ("-", "+", "~") and here != _ELSEWHERE
+    return joined([*here, "/", *path]) if is_below else path
 
 
 def change(shell: "Walker", words: list[Value]) -> None:
     """What cd, pushd and popd make of the folder."""
-    here = _of(shell, "PWD") or _SUBMITTED
+    here = _of(shell, "PWD") or SUBMITTED
     rest = [word for word in words[1:] if known(word) not in ("-P", "-L", "--")]
     goes_back = known(words[0]) == "popd" or [known(word) for word in rest] == ["-"]
     if goes_back:
@@ -73,7 +94,7 @@ def _from(here: Value, folder: Value) -> Value:
     """The folder that a word leads to. One of which the beginning is not known is taken for a whole path."""
     first = folder[0] if folder else ""
     if isinstance(first, Unknown) and first.kind == "variable" and first.name == _OF_SUBMISSION:
-        folder = (*_SUBMITTED, *folder[1:])
+        folder = (*SUBMITTED, *folder[1:])
     if not isinstance(first, str) or first.startswith("/"):
         text = known(folder)
         return folder if text is None else (normpath(text),)
@@ -105,7 +126,7 @@ def _options(words: list[Value]) -> str:
 
 
 def _resolved(shell: "Walker", words: list[Value]) -> Value | None:
-    there = _from(_of(shell, "PWD") or _SUBMITTED, words[-1])
+    there = _from(_of(shell, "PWD") or SUBMITTED, words[-1])
     return None if there == _ELSEWHERE else there
 
 

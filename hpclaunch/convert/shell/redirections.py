@@ -11,7 +11,7 @@ from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.pieces import Command, Process
 from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.statements import Redirection
-from hpclaunch.readback.shell.values import Unknown, known
+from hpclaunch.readback.shell.values import Unknown, Value, known
 
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
@@ -20,8 +20,9 @@ _WRITING = frozenset((">", ">>", ">|", "&>", "&>>", ">&", "<>"))
 _DESCRIPTOR = re.compile(r"[0-9]+-?|-")
 
 
-def outputs(found: Sequence[Redirection], expander: Expander) -> tuple[Output, ...]:
-    """The files of these redirections. `descriptor` is "1", "2" and so on, "&" for both."""
+def outputs(found: Sequence[Redirection], expander: Expander, here: Value) -> tuple[Output, ...]:
+    """The files of these redirections, in the folder `here`. `descriptor` is "1", "2" and so on, "&" for
+    both."""
     result = []
     for each in found:
         if each.operator not in _WRITING or _process(each):
@@ -31,7 +32,7 @@ def outputs(found: Sequence[Redirection], expander: Expander) -> tuple[Output, .
         path = python(expander.value(each.target))
         both = each.operator.startswith("&") or (each.operator == ">&" and not each.descriptor)
         descriptor = "&" if both else each.descriptor or "1"
-        result.append(Output(path, each.operator.endswith(">>"), descriptor))
+        result.append(Output(path, each.operator.endswith(">>"), descriptor, folder=here))
     return tuple(result)
 
 

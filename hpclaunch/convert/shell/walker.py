@@ -358,7 +358,7 @@ class Walker(Texts):
         return found
 
     def _writes_of(self, found: Sequence[Redirection]) -> tuple[Output, ...]:
-        writes = redirections.outputs(found, self.expander)
+        writes = redirections.outputs(found, self.expander, python(folder.gone_to(self.state)))
         for text in redirections.processes(found):
             body = self.parsed(text)
             writes = (*writes, *flows.tees_of(self, body, "&"))

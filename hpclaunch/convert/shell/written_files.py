@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.reading import Command, Output
+from hpclaunch.convert.shell import folder
 from hpclaunch.convert.shell.names import python
 from hpclaunch.convert.shell.started import as_inside
 from hpclaunch.readback.shell.commands import BUILTINS
@@ -23,6 +24,7 @@ _PRINT = ("echo", "printf")
 # They leave the text of a file that is among their words as it is.
 _LEAVE = frozenset((*_PRINT, "cat", "chmod", "chown", "ls", "source", ".", "touch", "sync", "grep", "tee"))
 _GO = frozenset(("cd", "pushd", "popd"))
+_WHOLE = ("/", "$")  # a name that begins so is one from every folder
 _MOST = 500  # commands before it that are looked at
 
 
@@ -39,10 +41,11 @@ def of(shell: "Walker", path: Value, written: str) -> Written | None:
     if known(path) in _STDIN:
         given = shell.input.text
         return None if given is None else Written(given)
-    name = _name(path)
+    began = folder.in_which_it_began(shell.state)
+    name = _name(path, folder.of_now(shell.state))
     if not name or "$(" in written or "`" in written:
         return None  # what a command puts out twice need not be the same
-    pieces, is_new = _pieces(shell, name)
+    pieces, is_new = _pieces(shell, name, began)
     if not is_new:
         return None
     text = join([part for _, piece in pieces for part in piece])
@@ -52,8 +55,9 @@ def of(shell: "Walker", path: Value, written: str) -> Written | None:
 def submitted(shell: "Walker", path: Value) -> Value | None:
     """The text of a file that the script wrote for sbatch, with each line where it stands in the script; None
     where it is not known. What is only added to is taken to be new: a job's script is written whole."""
-    name = _name(path)
-    pieces = _pieces(shell, name)[0] if name else []
+    began = folder.in_which_it_began(shell.state)
+    name = _name(path, folder.of_now(shell.state))
+    pieces = _pieces(shell, name, began)[0] if name else []
     parts: list[Part] = []
     lines, is_line = 0, True
     for command, text in pieces:
@@ -80,24 +84,24 @@ def of_sbatch(shell: "Walker", words: Sequence[Value]) -> Value | None:
     return submitted(shell, rest[0]) if rest else None
 
 
-def _pieces(shell: "Walker", name: str) -> tuple[list[tuple[Command, Value]], bool]:
+def _pieces(shell: "Walker", name: str, began: Value) -> tuple[list[tuple[Command, Value]], bool]:
     """What commands have written into the file, in their order, nothing where that is not known; and whether
-    it is known that there was nothing in it before."""
+    it is known that there was nothing in it before. `began` is the folder in which the script did."""
     earlier = shell.commands[-_MOST:]
     shell.spend(1 + len(earlier) // 100)
     writers = [each for each in earlier if each.writes or each.program == "tee"]
-    if not any(_name(each.path) == name for command in writers for each in _writes_of(command)):
+    if not any(_output(command, name, began) is not None for command in writers):
         return [], False
     pieces: list[tuple[Command, Value]] = []
     into: Output | None = None  # the file, where it is new
     for command in reversed(earlier):
-        output = next((each for each in _writes_of(command) if _name(each.path) == name), None)
+        output = _output(command, name, began)
         if into is not None and output is not into:
             break
-        if output is None and command.program == "rm" and _names(command, name):
+        if output is None and command.program == "rm" and _names(command, name, began):
             return ([], False) if _is_perhaps(shell, command) else (pieces[::-1], True)
         if output is None:
-            if _may_change(command, name):
+            if _may_change(command, name, began):
                 return (pieces[::-1], False) if command.program in _GO else ([], False)
             continue
         text = None if _is_perhaps(shell, command) else _put_out(shell, command, output)
@@ -110,15 +114,21 @@ def _pieces(shell: "Walker", name: str) -> tuple[list[tuple[Command, Value]], bo
 
 
 @lru_cache(maxsize=4096)  # all that was written is asked for at each file that is sourced
-def _name(path: Value) -> str:
-    """What the path is called, also where a part of it is not known but the same each time; "" where it is
-    not so."""
-    text = shown(path)
+def _name(path: Value, here: Value) -> str:
+    """What the path is called from the folder `here`, also where a part of it is not known but the same each
+    time; "" where it is not so. In a folder of which nothing is known it is called as it stands."""
+    text = shown(folder.path_from(here, path)) if path else ""
     return "" if not text or "RANDOM" in text else normpath(text)
 
 
-def _names(command: Command, name: str) -> bool:
-    return any(_name(word) == name for word in command.words[1:])
+def _names(command: Command, name: str, began: Value) -> bool:
+    return any(_name(word, command.folder or began) == name for word in command.words[1:])
+
+
+def _output(command: Command, name: str, began: Value) -> Output | None:
+    """The command's output that goes to the file."""
+    its = _writes_of(command)
+    return next((each for each in its if _name(each.path, each.folder_of(command) or began) == name), None)
 
 
 def _writes_of(command: Command) -> Sequence[Output]:
@@ -132,11 +142,11 @@ def _writes_of(command: Command) -> Sequence[Output]:
     return (*(Output(path, append, "1", tee=True) for path in paths), *command.writes)
 
 
-def _may_change(command: Command, name: str) -> bool:
+def _may_change(command: Command, name: str, began: Value) -> bool:
     """Whether the file may have another text behind it, or be another one."""
     if command.program in _GO:
-        return not name.startswith("/")
-    return command.program not in _LEAVE and _names(command, name)
+        return not name.startswith(_WHOLE)
+    return command.program not in _LEAVE and _names(command, name, began)
 
 
 def _is_perhaps(shell: "Walker", command: Command) -> bool:

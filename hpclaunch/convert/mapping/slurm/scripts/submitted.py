@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from posixpath import normpath
 from typing import TypeVar
 
 from msgspec import structs
@@ -14,7 +15,7 @@ from hpclaunch.convert.mapping.words.texts import is_here
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.slurm_variables import NAMES
 from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading, Source, Sourced
-from hpclaunch.convert.shell import walk
+from hpclaunch.convert.shell import folder, walk
 from hpclaunch.convert.shell.names import STANDS, with_names
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import IfSet, Names, Part, Unknown, Value, join, known, shown
@@ -75,14 +76,18 @@ def say_others(reading: ShellReading, draft: Draft) -> None:
 def written_by(reading: ShellReading, path: Value, before: Command) -> Command | None:
     """The last command before another one that writes a here-document to the file of this name; None where
     another one adds to it."""
-    name = shown(path).removeprefix("./")
+    name = _named(path, before.folder)
     for command in reversed(reading.commands[: _index(reading, before)]):
-        its = [each for each in command.writes if shown(each.path).removeprefix("./") == name]
+        its = [each for each in command.writes if _named(each.path, each.folder_of(command)) == name]
         if any(each.append for each in its):
             return None
         if its and command.program == "cat" and len(command.words) == 1 and command.stdin is not None:
             return command
     return None
+
+
+def _named(path: Value, here: Value) -> str:
+    return normpath(shown(folder.path_from(here or folder.SUBMITTED, path) if path else path))
 
 
 def _index(reading: ShellReading, command: Command) -> int:
