@@ -30,7 +30,7 @@ from hpclaunch.convert.mapping.container import in_texts
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.batch import allocation
-from hpclaunch.convert.mapping.slurm.scripts.submitted import say_others, unwrapped
+from hpclaunch.convert.mapping.slurm.scripts.submitted import say_others, say_submitter, unwrapped
 from hpclaunch.convert.mapping.slurm.starts import ended
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
@@ -225,6 +225,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         _module(name).convert(reading, draft, options)
         other_schedulers.put_commands(reading, draft)
         say_others(reading, draft)
+        say_submitter(reading, draft)
         allocation.say_unused(unwrapped(reading), draft)
         sourced.ask(reading, draft)
         rendezvous.of_ranks_alone(draft)

@@ -89,3 +89,41 @@ def test_texts_that_the_shell_evaluates_have_names_of_their_own() -> None:
     found = convert(classified({"r.sh": f"#!/bin/bash\n#SBATCH -N 2 -t 5\n{lines}"}), Options({}))
     (asked,) = [each.why for each in found.findings if each.key == "image"]
     assert "$(./b)" in asked
+
+
+_OUTER = "#!/bin/bash\n#SBATCH -N 4 -n 32 --time=30\n#SBATCH --gres=gpu:8\n#SBATCH -p big\n"
+_SUBMITS = [
+    "cat << EOT > j.sh\n{}EOT\nsbatch j.sh\n",
+    "sbatch << EOT\n{}EOT\n",
+    "mkdir -p a; cat << EOT > a/j.sh\n{}EOT\ncd a; sbatch j.sh\n",
+]
+
+
+@pytest.mark.parametrize("submits", [*_SUBMITS, "sbatch --ntasks-per-node=2 --wrap='srun --mpi=none ./t'\n"])
+def test_what_the_job_around_it_asks_for_is_not_asked_for_it(submits: str) -> None:
+    inner = "#!/bin/sh\n#SBATCH --ntasks-per-node=2\nsrun --mpi=none ./t\n"
+    found = convert(classified({"s.sh": _OUTER + submits.format(inner)}), Options({}))
+    job = loaded(found.job)
+    assert (job.get("nodes"), job["ranks_per_node"], job["gpus_per_node"], job.get("time")) == (
+        *(None, "2", ASK, None),
+    )
+    assert "partition" not in found.hints
+    (said,) = [each for each in found.findings if "the job that submits this one" in each.why]
+    assert (said.kind, [each.line for each in said.places]) == ("left", [2, 3, 4])
+    assert "#SBATCH -N 4 -n 32 --time=30" in said.what
+
+
+@pytest.mark.parametrize("run", ["srun --mpi=none ./sim", "mpirun ./sim", "torchrun sim.py", "python sim.py"])
+@pytest.mark.parametrize("is_behind", [True, False])
+@pytest.mark.parametrize("submits", _SUBMITS[:2])
+def test_a_job_with_a_run_of_its_own_is_none_of_the_job_that_it_submits(
+    run: str, is_behind: bool, submits: str
+) -> None:
+    other = submits.format("#!/bin/sh\n#SBATCH -n 1 --gres=gpu:0 --time=5\nsrun --mpi=none ./plot\n")
+    lines = f"{run}\n{other}" if is_behind else f"{other}{run}\n"
+    found = convert(classified({"s.sh": _OUTER + lines}), Options({}))
+    job = loaded(found.job)
+    assert (job["time"], job["gpus_per_node"]) == ("00:30:00", "8")
+    assert "sim" in str(job["command"])
+    assert "plot" not in str(job["command"])
+    assert [each for each in found.findings if "it submits another job" in each.why]

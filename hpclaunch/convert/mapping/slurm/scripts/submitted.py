@@ -11,14 +11,18 @@ from msgspec import structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch import export
 from hpclaunch.convert.mapping.slurm.numbers.sizes import sizes
+from hpclaunch.convert.mapping.slurm.starts import alone
 from hpclaunch.convert.mapping.words.texts import is_here
 from hpclaunch.convert.programs import srun
+from hpclaunch.convert.programs.beside import PREPARES
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, STARTERS, layers
+from hpclaunch.convert.programs.names import STEPS
 from hpclaunch.convert.programs.slurm_variables import NAMES
 from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading, Source, Sourced
 from hpclaunch.convert.shell import folder, walk
 from hpclaunch.convert.shell.names import STANDS, with_names
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.values import IfSet, Names, Part, Unknown, Value, join, known, shown
+from hpclaunch.readback.shell.values import IfSet, Names, Part, Unknown, Value, join, known, program_of, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
@@ -26,6 +30,10 @@ _Timed = TypeVar("_Timed", Assigned, Sourced)
 _GO = frozenset(("cd", "pushd", "popd"))
 _STANDS = re.compile(rf"\$\{{{STANDS}\d+\}}")
 _VALUE = re.compile(r"\$\{\w+\}")
+_OF_SUBMITTER = (
+    "it is of the job that submits this one: sbatch reads the lines of the script that it is given, and "
+    "no others"
+)
 _OTHERS = (
     "the same line submits it too, with other values, and this file is that of its last call",
     "make a job file for it too: convert again without the later calls, or give what differs with --set",
@@ -36,6 +44,8 @@ def unwrapped(reading: ShellReading, parts: walk.Parts = ()) -> ShellReading:
     """The reading of the script that an sbatch command is given, behind that command. What stood around it
     ran where it was submitted. The reading itself where no sbatch has a script in it. `parts` are variables
     that Slurm gives one of several jobs."""
+    if _is_of_a_run(reading):
+        return reading
     for command in reversed(reading.of("sbatch")):
         given, place, wrapped = _given(reading, command)
         if given:
@@ -57,6 +67,30 @@ def _given(reading: ShellReading, command: Command) -> tuple[Value | None, Place
         return command.script, structs.replace(command.place, line=0, last=0), False
     writer = written_by(reading, rest[0], command)
     return (None, command.place, False) if writer is None else (writer.stdin, writer.place, False)
+
+
+def _is_of_a_run(reading: ShellReading) -> bool:
+    """Whether the script is a job's with a run of its own, and submits another job beside it."""
+    if not any(each.system == "SBATCH" for each in reading.directives):
+        return False
+    return bool(alone.commands(reading)) or any(map(_starts_ranks, reading.of(*STARTERS)))
+
+
+def _starts_ranks(command: Command) -> bool:
+    its = layers(command.words)
+    programs = {layer.program for layer in its}
+    return program_of(its[-1].words) not in PREPARES and not (
+        programs.isdisjoint((*STEPS, *MPI, *PER_GPU)) or command.within
+    )
+
+
+def say_submitter(reading: ShellReading, draft: Draft) -> None:
+    """Say what the lines of a script ask for that submits the one that the job is made of."""
+    its = [each for each in reading.directives if each.system == "SBATCH" and each.words]
+    if its and unwrapped(reading) is not reading:
+        places = tuple(each.place for each in its)
+        what = "; ".join(f"#SBATCH {' '.join(each.words)}" for each in its)
+        draft.say("left", places, what, why=_OF_SUBMITTER)
 
 
 def say_others(reading: ShellReading, draft: Draft) -> None:
@@ -186,7 +220,9 @@ def _joined(
     return structs.replace(
         reading,
         commands=(*folders, structs.replace(command, stdin=None), *commands),
-        directives=(*reading.directives, *(_as_written(each, parts) for each in inner.directives)),
+        # What the script around it asks for is the job that submits this one: sbatch reads the lines of the
+        # script that it is given (sbatch(1), DESCRIPTION).
+        directives=tuple(_as_written(each, parts) for each in inner.directives),
         assigned=(
             *(_later(each, -each.behind[0]) for each in reading.assigned),
             *(assigned if whole else (structs.replace(a, place=place) for a in assigned)),
