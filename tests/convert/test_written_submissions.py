@@ -127,3 +127,19 @@ def test_a_job_with_a_run_of_its_own_is_none_of_the_job_that_it_submits(
     assert "sim" in str(job["command"])
     assert "plot" not in str(job["command"])
     assert [each for each in found.findings if "it submits another job" in each.why]
+
+
+@pytest.mark.parametrize(
+    ("submits", "name", "why"),
+    [
+        ("cat << EOT > a/j.sh\n{}EOT\nsbatch a/j.sh\n", "j", "names a job after its script"),
+        ("cat << EOT > j_$1.sh\n{}EOT\nsbatch j_$1.sh\n", "s", "has no name that is told"),
+        ("sbatch << EOT\n{}EOT\n", "s", "has no name that is told"),
+    ],
+)
+def test_a_job_has_the_name_of_the_script_that_is_submitted(submits: str, name: str, why: str) -> None:
+    text = submits.format("#!/bin/sh\nsrun --mpi=none ./t\n")
+    found = convert(classified({"s.sh": f"#!/bin/bash\n{text}"}), Options({}))
+    assert loaded(found.job)["name"] == name
+    (said,) = [each for each in found.findings if (each.kind, each.key) == ("carried", "name")]
+    assert why in said.why

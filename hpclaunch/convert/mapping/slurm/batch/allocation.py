@@ -11,6 +11,7 @@ from hpclaunch.convert.mapping.slurm.batch.asked import NODES, Asked, number, of
 from hpclaunch.convert.mapping.slurm.numbers.sizes import OF_GPUS, Allocation, Gpus, gpus_of, last, sizes
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import either_of
+from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import MPI, OVER_HOSTS, STARTERS, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.to_fill_in import to_fill_in
@@ -94,7 +95,15 @@ def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
         if good:
             draft.put(("name",), good, each.places, each.written, why=why)
             return
-    put_name_of(reading.script, (Place(reading.script),), draft)
+    submits = next((each for each in reading.of("sbatch") if each.place in reading.followed), None)
+    if submits is None:
+        put_name_of(reading.script, (Place(reading.script),), draft)
+        return
+    script = srun.read(submits.words)[1][:1]
+    if script and known(script[0]):
+        put_name_of(known(script[0]) or "", (submits.place,), draft)
+    else:
+        put_name_of(reading.script, (Place(reading.script),), draft, _NOT_BY_SCRIPT)
 
 
 def put_name_of(script: str, places: tuple[Place, ...], draft: Draft, why: str = "") -> None:
@@ -105,6 +114,8 @@ def put_name_of(script: str, places: tuple[Place, ...], draft: Draft, why: str =
 
 
 BY_SCRIPT = "sbatch names a job after its script where no line names it"
+# "sbatch" it calls one that it reads from its standard input (sbatch(1), --job-name), "wrap" that of --wrap.
+_NOT_BY_SCRIPT = "no line names it, and the script that sbatch is given has no name that is told"
 
 
 _VARIABLE = re.compile(r"\$[\w@*#?{(]")  # sbatch puts in none: it is of a text that another script writes
