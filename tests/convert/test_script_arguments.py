@@ -300,3 +300,18 @@ def test_a_shell_without_the_text_that_the_operator_gives_is_no_command(text: st
         classified({"run.sh": f"#!/bin/bash\n#SBATCH -N 2\nsrun {text}\n"}), Options({}, arguments=("./a 1",))
     )
     assert not any(each.kind == "question" and each.key == "command" for each in given.findings)
+
+
+_JOB = "#!/bin/bash\n#SBATCH -N 2 -t 10 --gres=gpu:4\nmodule load a\n"
+
+
+@pytest.mark.parametrize(
+    "run", ['"$@"', "$*", 'exec "$@"', "$1 --fast", "PROG=$1\n$PROG in.txt", 'eval "$@"']
+)
+def test_a_run_that_is_among_the_words_behind_the_name_is_asked_for_with_them(run: str) -> None:
+    found = convert(classified({"r.sh": f"{_JOB}{run}\n"}), Options({}))
+    (asked,) = [each for each in found.findings if each.key == "command"]
+    assert "stands behind the script's name" in asked.why
+    assert "--args" in asked.todo
+    left = [each.what for each in found.findings if "not part of what is launched" in each.why]
+    assert not [each for each in left if "$" in each]

@@ -109,3 +109,32 @@ def test_the_job_has_the_name_of_the_script_that_is_submitted(line: str, name: s
     told = [each.why for each in found.findings if each.key == "name"]
     assert len(told) == 1
     assert said in told[0]
+
+
+_OF_JOB = "#!/bin/bash\n#SBATCH -p tiny -t 10 --exclusive\n#SBATCH -N 4 --gres=gpu:3\n"
+
+
+@pytest.mark.parametrize("lines", ["sbatch next.sh", "cd b\nmodule load x\nID=$(sbatch --parsable next.sh)"])
+def test_what_a_job_asks_for_that_only_submits_it_is_not_its_own(lines: str) -> None:
+    found = convert(classified({"go.sh": f"{_OF_JOB}{lines}\n"}), Options({}))
+    job = loaded(found.job)
+    assert [job[key] for key in ("command", "nodes", "gpus_per_node", "ranks_per_node", "time")] == [ASK] * 5
+    assert "partition" not in found.hints
+    (said,) = [each for each in found.findings if "the job that submits this one" in each.why]
+    assert (said.kind, [each.line for each in said.places]) == ("left", [2, 3])
+
+
+@pytest.mark.parametrize("own", ["./solve", "srun --mpi=pmix ./solve", "mpirun ./solve", "$SOLVER --big"])
+def test_a_job_that_does_more_than_submit_it_keeps_what_it_asks_for(own: str) -> None:
+    found = convert(classified({"go.sh": f"{_OF_JOB}{own}\nsbatch next.sh\n"}), Options({}))
+    assert loaded(found.job)["time"] == "00:10:00"
+    assert not [each for each in found.findings if "the job that submits this one" in each.why]
+
+
+def test_sbatch_is_never_the_run() -> None:
+    job = "#!/bin/bash\n#SBATCH -t 10\n#SBATCH --gres=gpu:1\nexport A=1\n$@\n"
+    go = "#!/bin/bash\nfor r in a b; do\n  sbatch ./jobs/one.sh python t.py --kind ${r^}\ndone\n"
+    found = convert(classified({"go.sh": go, "one.sh": job}), Options({}))
+    told = loaded(found.job)
+    assert [told[key] for key in ("command", "time", "gpus_per_node")] == [ASK, "00:10:00", "1"]
+    assert not [each for each in found.findings if "the file is not given" in each.why]

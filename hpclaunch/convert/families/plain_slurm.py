@@ -1,6 +1,8 @@
 """sbatch scripts without containers: steps of srun, mpirun in an allocation, or a command on the first
 node; and mpirun or torchrun alone."""
 
+from msgspec import structs
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import arrays, at_once, beyond, other_runs, preparations
 from hpclaunch.convert.mapping.environment import sourced
@@ -43,6 +45,8 @@ def _programs(reading: ShellReading, draft: Draft, options: Options) -> None:
 
 
 def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
+    if alone.only_submits(reading):
+        reading = structs.replace(reading, directives=())  # they are of the job that submits
     found = allocation.put(reading, draft)
     steps = sruns.steps(reading, found)
     run, by = _run(reading, steps, found)
@@ -135,6 +139,10 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
         why, places = f"{unread.written} may start them, and it is not read what it starts", (unread.place,)
     elif (end := ended.before_the_run(reading)) is not None:
         (why, todo), places = ended.said(end), (end.place,)
+    elif (by_words := beyond.started_by_arguments(reading)) is not None:
+        not_told = "of which not all is told" if reading.started else "which is not told"
+        why = f"{by_words.brief()} is what stands behind the script's name, {not_told}"
+        places = (by_words.place,)
     elif (unknown := beyond.started_by_unknown(reading)) is not None:
         command, name = unknown
         why = f"what {command.brief()} starts is not told, as nothing gives {name}"

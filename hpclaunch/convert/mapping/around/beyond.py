@@ -168,6 +168,17 @@ def started_by_unknown(reading: ShellReading) -> tuple[Command, str] | None:
     return None
 
 
+def started_by_arguments(reading: ShellReading) -> Command | None:
+    """The last command whose program is among the words behind the script's name ("$@"), where nobody told
+    these."""
+    for command in reversed(reading.commands):
+        if not command.within and not command.signals and not command.conditions:
+            match command.words:
+                case ((Unknown(kind="argument"), *_), *_):
+                    return command
+    return None
+
+
 def started_in_rounds(reading: ShellReading) -> tuple[str, tuple[Place, ...]] | None:
     """What starts ranks by the variable of a loop, in each round by another program: what it may be, and the
     line."""

@@ -87,7 +87,7 @@ def _starts_ranks(command: Command) -> bool:
 def say_submitter(reading: ShellReading, draft: Draft) -> None:
     """Say what the lines of a script ask for that submits the one that the job is made of."""
     its = [each for each in reading.directives if each.system == "SBATCH" and each.words]
-    if its and unwrapped(reading) is not reading:
+    if its and (unwrapped(reading) is not reading or alone.only_submits(reading)):
         places = tuple(each.place for each in its)
         what = "; ".join(f"#SBATCH {' '.join(each.words)}" for each in its)
         draft.say("left", places, what, why=_OF_SUBMITTER)

@@ -12,16 +12,25 @@ from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks
 from hpclaunch.convert.mapping.slurm.starts import in_text
-from hpclaunch.convert.programs import singularity
+from hpclaunch.convert.programs import singularity, srun
 from hpclaunch.convert.programs.beside import PREPARES, that
 from hpclaunch.convert.programs.environments import ENVIRONMENTS
 from hpclaunch.convert.programs.layers import MPI, OVER_HOSTS, PER_GPU, Layer, layers
-from hpclaunch.convert.programs.names import BY_MPI, CONTAINERS, GPU_LAUNCHERS, REMOTE, SHELLS, STEPS, any_of
+from hpclaunch.convert.programs.names import (
+    BY_MPI,
+    CONTAINERS,
+    GPU_LAUNCHERS,
+    REMOTE,
+    SHELLS,
+    STEPS,
+    SUBMITTERS,
+    any_of,
+)
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell.started import behind_options
 from hpclaunch.readback.shell.commands import BUILTINS
-from hpclaunch.readback.shell.values import Value, base_name, known, program_of, shown
+from hpclaunch.readback.shell.values import Value, base_name, known, known_parts, program_of, shown
 
 _RUNS = re.compile(
     rf"^(python[\d.]*|{any_of(GPU_LAUNCHERS)}|charmrun|bash|sh|julia|Rscript|matlab|octave|java"
@@ -34,7 +43,12 @@ _NUMBER_OF_NODES = re.compile(r"\bSLURM_(?:JOB_NUM_NODES|NNODES)\b")
 _OF_SHELL = frozenset(("exit", "return", "break", "continue", "eval", "exec"))
 # Besides those: what builds or looks at something, or only starts another, and is not what a job is for.
 _NO_RUN = _HELPS | that("builds").union(
-    *(CONTAINERS, REMOTE, IN_FRONT, ("sudo", "enroot", "numactl", "taskset", "find", "xargs", "perl")),
+    *(
+        CONTAINERS,
+        REMOTE,
+        IN_FRONT,
+        ("sudo", "enroot", "numactl", "taskset", "find", "xargs", "perl"),
+    ),
     ("yes", "sacctmgr", "sattach", "ping", "clear", "mktemp", "modprobe", "mount", "umount"),
     ("tmux", "screen", "mail"),
 )
@@ -68,6 +82,23 @@ def submits_another(reading: ShellReading) -> bool:
     job's."""
     its = [each for each in reading.of("sbatch") if each.place not in reading.entered]
     return bool(its) and not reading.directives
+
+
+def only_submits(reading: ShellReading) -> bool:
+    """Whether a script with lines of #SBATCH does nothing but submit another one that is not given."""
+    if not any(each.system == "SBATCH" for each in reading.directives):
+        return False
+    last = next((each for each in reversed(reading.of("sbatch")) if each.place not in reading.entered), None)
+    script = () if last is None else srun.read(last.words)[1][:1]
+    name = known(script[0]) if script else None
+    return (
+        name is not None
+        and name.rpartition("/")[2] != reading.script.rpartition("/")[2]
+        and all(known_parts(word) for each in reading.commands for word in each.words[:1])
+        and not commands(reading)
+        and not unknown_of(reading)
+        and all(program_of(layers(each.words)[-1].words) in PREPARES for each in reading.of(*STEPS, *BY_MPI))
+    )
 
 
 def only(reading: ShellReading, found: Allocation, draft: Draft) -> Step | None:
@@ -107,8 +138,8 @@ def _may_be_anything(command: Command) -> bool:
     found = layers(command.words)
     its = found[-1].words
     name = program_of(its) if its else ""
-    if any(layer.program in MPI for layer in found):
-        return False  # it was looked at, and is not the run
+    if any(layer.program in (*MPI, *SUBMITTERS) for layer in found):
+        return False  # it was looked at, and is not the run; what sbatch starts is in another job
     return bool(re.match(r"[./]*\w", name)) and not (
         name in BUILTINS
         or name in _OF_SHELL
