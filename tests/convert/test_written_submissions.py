@@ -143,3 +143,16 @@ def test_a_job_has_the_name_of_the_script_that_is_submitted(submits: str, name: 
     assert loaded(found.job)["name"] == name
     (said,) = [each for each in found.findings if (each.kind, each.key) == ("carried", "name")]
     assert why in said.why
+
+
+@pytest.mark.parametrize("quote", ["'", ""])
+def test_lines_of_a_text_that_a_function_submits_are_those_of_its_call(quote: str) -> None:
+    call = f"<< {quote}EOF{quote}\n#!/bin/bash\n#SBATCH -N {{}} -t {{}}\nsrun --mpi=pmix ./t\nEOF\n"
+    function = 'send() {\n  out="$(sbatch "$@")"\n  echo "${out##* }"\n}\n'
+    text = f"#!/bin/bash\n{function}\nA=$(send {call.format(2, 30)})\nsend -J b {call.format(3, 40)}"
+    found = convert(classified({"s.sh": text}), Options({}))
+    own = text.split("\n")
+    for key, value in (("nodes", "-N 3"), ("time", "-t 40"), ("command", "./t")):
+        (told,) = [each for each in found.findings if (each.kind, each.key) == ("carried", key)]
+        (line,) = [each.line for each in told.places]
+        assert (told.what, value in own[line - 1], line > 12) == (value, True, True)

@@ -1,7 +1,7 @@
 """Scripts inside of scripts: `sbatch --wrap="..."`, `sbatch <<EOF`, and a file that the script wrote."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from posixpath import normpath
 from typing import TypeVar
@@ -30,6 +30,7 @@ _Timed = TypeVar("_Timed", Assigned, Sourced)
 _GO = frozenset(("cd", "pushd", "popd"))
 _STANDS = re.compile(rf"\$\{{{STANDS}\d+\}}")
 _VALUE = re.compile(r"\$\{\w+\}")
+_PUTS_IN = re.compile(r"[$`\\]")
 _OF_SUBMITTER = (
     "it is of the job that submits this one: sbatch reads the lines of the script that it is given, and "
     "no others"
@@ -135,7 +136,7 @@ def _read(
     text, unknown = with_names(tuple(_of_loop(part, command) for part in given))
     text = _with_lines_of_sbatch(text) if whole else text
     parts = (*unknown.items(), *more)
-    first = max(place.last, place.line) - text.count("\n") if whole and place.line else place.line
+    first = _first(reading, place, given) if whole and place.line else place.line
     source = Source(place.file, "\n" * (first - 1) + text)
     exported = {name: value for name, each in _exported(command) if (value := known(each)) is not None}
     inner = _with_own_names(_joined(reading, command, source, exported, parts, whole=whole), unknown)
@@ -144,6 +145,30 @@ def _read(
         return inner
     again = _joined(reading, command, source, {**exported, **numbers}, parts, whole=whole)
     return _with_own_names(again, unknown)
+
+
+def _first(reading: ShellReading, place: Place, given: Value) -> int:
+    """The line of the file on which the text begins: behind the command, or in another here-document, that of
+    a call of the function that the command is in."""
+    lines = shown(given).split("\n")
+    first = max(place.last, place.line) - len(lines) + 1
+    if first > place.line:
+        return first
+    texts = (each.text for each in reading.sources if each.name == place.file)
+    own = next(texts, "").split("\n")
+    for number in range(len(own) - 1, 0, -1):
+        if "<<" in own[number - 1] and _is_there(own, number, lines):
+            return number + 1
+    return place.line
+
+
+def _is_there(own: Sequence[str], begin: int, lines: Sequence[str]) -> bool:
+    """Whether those of a file from `begin` on are the lines of the text, but for what the shell puts in."""
+    count = len(lines) - 1  # it ends with the end of a line
+    if begin + count >= len(own):
+        return False
+    pairs = ((own[begin + index], lines[index]) for index in range(count))
+    return all(a == b or _PUTS_IN.search(a) for a, b in pairs)
 
 
 def _with_lines_of_sbatch(text: str) -> str:
