@@ -71,3 +71,14 @@ def test_what_shows_the_cores_of_a_node_is_no_run(shows: str) -> None:
     text = f"#!/bin/bash\n#SBATCH -N 2 -n 16\nsrun -n 2 --ntasks-per-node=1 {shows}\nsrun ./solve\n"
     told = {each.name: each.told for each in convert(classified({"run.sub": text}), Options({})).launch}
     assert told["ranks"] == "8 on each node"
+
+
+@pytest.mark.parametrize("compiler", ["CC", "hipcc", "mpicc", "ftn", "clang++"])
+@pytest.mark.parametrize("start", ["", "srun ", "srun -n1 -N1 "])
+def test_what_compiles_the_program_is_never_the_run(compiler: str, start: str) -> None:
+    build = f"{start}{compiler} -O3 -o sim main.cpp || exit 1"
+    text = f"{_HEAD}{build}\nfor n in 8 16; do\n  srun --mpi=none ./sim $n > $n.dat\ndone\n"
+    found = convert(classified({"job.sub": text}), Options({}))
+    (asked,) = [each for each in found.findings if each.key == "command"]
+    assert "./sim ${n}" in asked.why
+    assert ("-o sim main.cpp" in found.job.replace(", ", " ")) == bool(start)

@@ -13,7 +13,7 @@ from hpclaunch.convert.programs.names import SHELLS
 # fmt: off
 Does = Literal[
     "says", "shell", "enters", "looks", "words", "texts", "edits", "devices", "settings", "caches",
-    "copies", "files", "archives", "fetches", "builds", "ends", "scripts",
+    "copies", "files", "archives", "fetches", "builds", "compiles", "ends", "scripts",
 ]
 # fmt: on
 
@@ -51,7 +51,12 @@ _BY_WHAT_THEY_DO: Mapping[Does, str] = {
     # They make files and folders whose names stand in no word of theirs, or only as part of one.
     "archives": "ln tar zip unzip gzip gunzip dd",
     "fetches": "wget curl git scp sbcast aws gsutil gcloud azcopy az s3cmd hf huggingface-cli",
-    "builds": "pip pip3 uv make cmake gcc g++ ninja apt apt-get yum dnf",
+    "builds": "pip pip3 uv make cmake ninja apt apt-get yum dnf",
+    # CC, cc and ftn are Cray's (cc(1)).
+    "compiles": """
+        gcc g++ gfortran c++ clang clang++ icc icpc ifort icx icpx ifx nvc nvc++ nvfortran hipcc CC cc ftn
+        mpicc mpicxx mpic++ mpiCC mpif77 mpif90 mpifort mpiicc mpiicpc mpiifort
+    """,
     # They end a job, or processes.
     "ends": "scancel kill pkill killall skill fuser",
     # They run a script that is a file.

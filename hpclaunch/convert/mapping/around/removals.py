@@ -11,8 +11,7 @@ from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.values import Value, program_of, shown
 
 _REMOVES = frozenset(("rm", "rmdir", "unlink", "shred"))
-_COMPILERS = "mpicc mpicxx mpic++ mpif90 mpifort nvcc icc ifort gfortran"
-_BUILDS = that("builds").union(_COMPILERS.split())
+_BUILDS = that("builds", "compiles") | {"nvcc"}
 _STEPS = that("scripts")
 _SCRIPTS = (".sh", ".py")
 _MAKES_NOTHING = PLUMBING | PREPARES | that("shell", "enters", "words", "ends") | _STEPS | frozenset(BUILTINS)

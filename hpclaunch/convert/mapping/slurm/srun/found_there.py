@@ -13,7 +13,7 @@ from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import base_name, known
 
 _OF_FOLDER = re.compile(r"[\w.+-]+\.(?:exe|x|out|bin)")
-_PLACES = that("copies", "files", "builds") | {"ln"}
+_PLACES = that("copies", "files", "builds", "compiles") | {"ln"}
 
 
 def say(reading: ShellReading, run: Step, draft: Draft) -> None:

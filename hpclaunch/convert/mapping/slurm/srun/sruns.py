@@ -23,7 +23,7 @@ from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.readback.shell.values import Value, base_name, program_of, shown
 
 # What is never the job: besides programs that prepare, what only makes their containers and environments.
-_BESIDE = PREPARES | {"enroot", "numactl", "conda", "pip"}
+_BESIDE = PREPARES | that("compiles") | {"enroot", "numactl", "conda", "pip"}
 _ENDS = that("ends")
 _OF_NO_CONDITION = 3
 _COPIES = re.compile(r"copy[-_]\w+\.sh")

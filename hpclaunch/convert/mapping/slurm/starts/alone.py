@@ -42,7 +42,7 @@ _HELPS = PREPARES | that("shell", "enters", "words", "texts", "edits", "fetches"
 _NUMBER_OF_NODES = re.compile(r"\bSLURM_(?:JOB_NUM_NODES|NNODES)\b")
 _OF_SHELL = frozenset(("exit", "return", "break", "continue", "eval", "exec"))
 # Besides those: what builds or looks at something, or only starts another, and is not what a job is for.
-_NO_RUN = _HELPS | that("builds").union(
+_NO_RUN = _HELPS | that("builds", "compiles").union(
     *(
         CONTAINERS,
         REMOTE,
