@@ -97,6 +97,16 @@ _NEAR = 200  # characters
 _PRINTED = re.compile(r"""\s(?:--format|-f)[= ](?:"[^"]*|[^\s"]*)$""")
 
 
+# What says something to people: a usage has it for those who call the script, and nobody fills it in. What
+# goes into a file may be a script, and so may a text with a line that starts ranks.
+_SAYS = re.compile(r"\s*(?:echo|printf)\s")
+_QUOTED = re.compile(r"""\"(?:\\.|[^\"\\])*\"|'[^']*'""")
+_INTO = re.compile(r">(?!&)|(?<!\|)\|(?!\|)")
+_TEXT_FOR_PEOPLE = re.compile(
+    r"\s*(?:\w+\s*\(\)\s*\{\s*)?cat\s*(?:1?>&2\s*)?<<-?\s*(['\"]?)(\w+)\1\s*(?:1?>&2\s*)?$"
+)
+
+
 def put_in(sources: Sequence[Source], draft: Draft) -> list[Source]:
     """The sources with a variable for each, which nobody gave."""
     return [Source(each.name, "\n".join(_lines(each, draft))) for each in sources]
@@ -104,7 +114,14 @@ def put_in(sources: Sequence[Source], draft: Draft) -> list[Source]:
 
 def _lines(source: Source, draft: Draft) -> Iterator[str]:
     goes_on = launches = False
+    until = ""  # the end of a text for people
     for number, line in enumerate(source.text.split("\n"), 1):
+        if until and _LAUNCH.match(line) is None and not line.startswith("#SBATCH"):
+            until = "" if line.strip() == until else until
+            yield line
+            continue
+        if text := _TEXT_FOR_PEOPLE.match(line):
+            until = text[2]
         launches = launches if goes_on else _LAUNCH.match(line) is not None
         goes_on = line.endswith("\\")
         if found := _OF_DIRECTIVE.match(line):
@@ -121,6 +138,7 @@ def _lines(source: Source, draft: Draft) -> Iterator[str]:
 
 def _filled(line: str, form: _Form, place: Place, draft: Draft) -> str:
     single = double = at = 0
+    says = _SAYS.match(line) is not None and _INTO.search(_QUOTED.sub("", line)) is None
 
     def variable(found: re.Match[str]) -> str:
         nonlocal single, double, at
@@ -134,9 +152,11 @@ def _filled(line: str, form: _Form, place: Place, draft: Draft) -> str:
         name = _name(found["text"])
         if re.search(rf"(?<!\w){name}=[^=]*$", line[max(at - _NEAR, 0) : at]):
             name += "_VALUE"  # IMAGE={{ IMAGE }}: the script's variable is another one
+        is_quoted = (double + found["before"].count('"')) % 2
+        if says and is_quoted:
+            return found[0]
         written = found[0].removeprefix(found["before"])
         todo = f"{form.todo}, or convert again with --env {name}=VALUE"
-        is_quoted = (double + found["before"].count('"')) % 2
         why = _BY_COPIER if form.why == _BY_PEOPLE[0] and is_quoted else form.why
         draft.say("repaired", [place], written, became=f"${{{name}}}", why=why, todo=todo)
         draft.to_fill_in.add(name)

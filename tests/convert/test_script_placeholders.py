@@ -229,3 +229,36 @@ def test_what_stands_in_quotes_no_shell_takes_for_redirections() -> None:
         each.places[0].line: "redirections" in each.why for each in found.findings if each.kind == "repaired"
     }
     assert said == {2: False, 3: True}
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        'echo "Usage: $0 --input <in_dir> and --delay <seconds>" >&2',
+        'printf "%s --image <your image>, --out <out dir>\\n" "$0"',
+        "cat <<EOF\n  go.sh --nodes <number of nodes> --image <image>\nEOF",
+        "cat >&2 <<'END'\nwith --data <folder>\n  --image <image>\nEND",
+        "cat <<-END >&2\n\twith --data <folder>\n\tEND",
+    ],
+)
+def test_what_a_script_says_to_those_who_call_it_is_nothing_to_fill_in(usage: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2\nif [ $# -lt 1 ]; then\n{usage}\nexit 1; fi\nsrun --mpi=none ./t\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert not [each for each in found.findings if each.kind == "repaired"]
+    assert 'command: ["./t"]' in found.job
+
+
+@pytest.mark.parametrize(
+    "writes",
+    [
+        'echo "#SBATCH -N 2" > j.sh; echo "" >> j.sh\necho "srun {}" >> j.sh',
+        "cat > j.sh <<EOF\n#SBATCH -N 2\nsrun {}\nEOF",
+        "cat <<EOF > j.sh\n#SBATCH -N 2\nsrun {}\nEOF",
+        "{{ cat <<EOF\n#SBATCH -N 2\nsrun {}\nEOF\n}} > j.sh",
+    ],
+)
+def test_what_it_writes_into_another_script_is_something_to_fill_in(writes: str) -> None:
+    line = "--mpi=none --container-image <path to image> ./t"
+    found = convert(classified({"go.sh": f"#!/bin/bash\n{writes.format(line)}\nsbatch j.sh\n"}), Options({}))
+    repaired = [each.became for each in found.findings if each.kind == "repaired"]
+    assert repaired == ["${path_to_image}"]
