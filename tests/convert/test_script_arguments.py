@@ -315,3 +315,21 @@ def test_a_run_that_is_among_the_words_behind_the_name_is_asked_for_with_them(ru
     assert "--args" in asked.todo
     left = [each.what for each in found.findings if "not part of what is launched" in each.why]
     assert not [each for each in left if "$" in each]
+
+
+@pytest.mark.parametrize("value", ["$1", "r_${2}_b", "$*"])
+def test_what_a_script_exports_of_the_words_behind_its_name_is_asked_for(value: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 -t 10 --gres=gpu:4\nexport RATE={value}\nsrun --mpi=none ./t\n"
+    found = convert(classified({"r.sh": text}), Options({}))
+    (asked,) = [each for each in found.findings if each.key == "env.RATE"]
+    assert (asked.kind, "--args" in asked.todo) == ("question", True)
+    given = convert(classified({"r.sh": text}), Options({}, arguments=("a", "c")))
+    assert loaded(given.job)["env"] == {"RATE": {"$1": "a", "$*": "a c"}.get(value, "r_c_b")}
+
+
+def test_where_each_submission_has_other_words_that_is_said_with_it() -> None:
+    text = "#!/bin/bash\n#SBATCH -N 1 -t 10 --gres=gpu:4\nexport RATE=$1\nsrun --mpi=none ./t\n"
+    go = "#!/bin/bash\nfor r in 1 2; do sbatch r.sh $r; done\n"
+    found = convert(classified({"go.sh": go, "r.sh": text}), Options({}))
+    (asked,) = [each for each in found.findings if each.key == "env.RATE"]
+    assert "go.sh:2: other words each time" in asked.why

@@ -322,6 +322,10 @@ def _unknown(
         question = f"the value of {name}, which the command names: {_short(each)} is made by the script"
         draft.ask(("env", name), question, each.places, name)
         return []
+    if any(isinstance(made, Unknown) and made.kind == "argument" for made in value):
+        question = f"the value of {name}, which the script exports: {_short(each)}"
+        draft.ask(("env", name), question, each.places, f"{name}={_short(each)}")
+        return []
     draft.say(
         "left",
         each.places,
