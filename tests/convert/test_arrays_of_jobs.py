@@ -225,3 +225,26 @@ def test_of_an_array_of_the_scripts_the_index_chooses_though_a_loop_asks_for_mor
     (question,) = (each for each in converted("0-1", text).findings if each.key == "command")
     assert "SIZES is (s m), and it is another one for other indices of the array" in question.why
     assert "args" in question.todo
+
+
+@pytest.mark.parametrize("uses", ["", "echo $SLURM_ARRAY_TASK_ID\n"])
+def test_an_element_that_each_round_takes_is_of_no_array_of_jobs(uses: str) -> None:
+    text = (
+        f"#!/bin/bash\n#SBATCH -N 1 --array=1-3\n{uses}KINDS=(a b c)\nfor k in $(seq 0 $LAST); do\n"
+        "  export KIND=${KINDS[${k}]}\n  srun --mpi=none ./t\ndone\n"
+    )
+    found = convert(classified({"r.sh": text}), Options({}))
+    (asked,) = [each for each in found.findings if each.key == "env.KIND"]
+    assert "KINDS is (a b c), and it is another one in each round of the loop over $(seq 0" in asked.why
+    assert "sweep" not in asked.todo
+
+
+@pytest.mark.parametrize("index", ["SLURM_ARRAY_TASK_ID", "$SLURM_ARRAY_TASK_ID - 1", "n"])
+def test_an_element_that_an_array_of_jobs_takes_is_another_one_for_its_indices(index: str) -> None:
+    text = (
+        "#!/bin/bash\n#SBATCH -N 1\nKINDS=(a b c)\nn=$((SLURM_ARRAY_TASK_ID - 1))\n"
+        f"srun --mpi=none ./t ${{KINDS[{index}]}}\n"
+    )
+    found = convert(classified({"r.sh": text}), Options({}))
+    (asked,) = [each for each in found.findings if each.key == "command"]
+    assert "--env SBATCH_ARRAY_INX=1-8" in asked.why

@@ -13,6 +13,7 @@ _OF_ARRAYS = re.compile(r"SLURM_ARRAY_\w+")
 # Those of PBS and Torque, Grid Engine and LSF (qsub(1B) of OpenPBS 23 and Torque 6, qsub(1), bsub(1)).
 _OF_OTHERS = re.compile(r"\$\{?(PBS_ARRAY_INDEX|PBS_ARRAYID|SGE_TASK_ID|LSB_JOBINDEX)\b")
 _IN_SUM = re.compile(r"(?:\$\{([A-Za-z_]\w*)\}|\$?(?<![\w#{])([A-Za-z_]\w*)(?![\w\[}]))")
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NUMBER = re.compile(r"0|[1-9]\d{0,17}")
 _MOST = 4
 _LONGEST = 80  # characters of a condition
@@ -52,7 +53,15 @@ def alternatives(reading: ShellReading, name: str) -> str:
     if not told:
         return f"{name} is made where the script runs"
     if len(given) == 1 and given[0].array is not None and not given[0].conditions:
-        of_array = any("SLURM_ARRAY_" in each.text for each in reading.sources)
+        names = _of_its_index(reading, name)
+        loops = (loop for each in reading.commands for loop in each.loops if loop.variable in names)
+        if (loop := next(loops, None)) is not None:
+            return f"{name} is {told[0]}, and it is another one in each round of the loop over {loop.over}"
+        of_array = (
+            any(map(_OF_ARRAYS.fullmatch, names))
+            if names
+            else any("SLURM_ARRAY_" in each.text for each in reading.sources)
+        )
         if of_array and reading.of_points:
             return f"{name} is {told[0]}, and {OF_INDEX}"
         of_other = next((found[1] for each in reading.sources if (found := _OF_OTHERS.search(each.text))), "")
@@ -66,6 +75,20 @@ def alternatives(reading: ShellReading, name: str) -> str:
     if len(several) == 1:
         listed += " or another" if any(name in each.uses for each in given) else " or not set"
     return f"{name} is {listed}, and which of them {decided(reading, name)}"
+
+
+def _of_its_index(reading: ShellReading, name: str) -> set[str]:
+    """The variables that the lines take an element of the array by, also by way of others; none where no
+    line tells it."""
+    index = re.compile(rf"\$\{{{re.escape(name)}\[([^]\n]*)\]")
+    texts = (found[1] for each in reading.sources for found in index.finditer(each.text))
+    names = {other for text in texts for other in (*used(text), *_WORD.findall(text))}
+    for _ in range(_MOST):
+        also = {other for each in names for given in reading.given(each) for other in given.uses}
+        if also <= names:
+            break
+        names |= also
+    return names
 
 
 def by_itself(reading: ShellReading, name: str) -> Sequence[Assigned]:
