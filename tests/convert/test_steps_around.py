@@ -11,6 +11,7 @@ from step_cases import SRUN, left, of, runs, text_of
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
 
 
 @pytest.mark.parametrize(
@@ -351,3 +352,26 @@ def test_a_step_on_more_nodes_than_the_run_is_told_with_both_numbers():
     )
     said = [each.why for each in found.findings if "rm -rf" in each.what]
     assert said == ["it runs on 4 nodes, and a step on those of the run, which are 2"]
+
+
+def _two_gpus(lines: str) -> Conversion:
+    return convert(
+        classified({"j.sh": f"#!/bin/bash\n#SBATCH -N 1 --gres=gpu:2 -t 60\n{lines}"}), Options({})
+    )
+
+
+@pytest.mark.parametrize("waits", ["wait", "wait $!", "echo a\nwait"])
+def test_steps_that_ran_at_the_same_time_are_said_to_run_one_after_the_other(waits: str) -> None:
+    at_once = "CUDA_VISIBLE_DEVICES=0 python a.py &\nCUDA_VISIBLE_DEVICES=1 python b.py &\n"
+    found = _two_gpus(f"{at_once}{waits}\npython report.py\n")
+    (said,) = [each for each in found.findings if "ran at the same time" in each.what]
+    assert (said.became, [each.line for each in said.places]) == ("one after the other", [3, 4])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["python a.py &\nwait\npython b.py &\nwait\n", "python a.py\npython b.py\n", "python a.py &\nwait\n"],
+)
+def test_steps_that_ran_one_after_the_other_are_as_they_were(lines: str) -> None:
+    found = _two_gpus(f"{lines}python report.py\n")
+    assert not [each for each in found.findings if "ran at the same time" in each.what]

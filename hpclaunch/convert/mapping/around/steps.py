@@ -1,8 +1,9 @@
 """What a launcher does beside its run -> `setup`, `before_each` and `after`."""
 
+from bisect import bisect
 from collections.abc import Collection, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import (
@@ -22,11 +23,14 @@ from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.values.conversion import Place
 
 # What a script does on the batch host that is a step of a job too: files and scripts of its own.
 _ON_HOST = that("caches", "copies", "files", "archives", "scripts")
 _SCRIPTS = (".sh", ".py")
 _OF_FILES = that("texts", "edits") - {"tee"} | {"cat"}  # they read files that their words name
+_AT_ONCE = "the script did them in the background and waited for all; a job does its steps in their order"
+_IN_ONE = "see whether `time` is enough for that, or write one step that starts them all and waits"
 
 
 def put(reading: ShellReading, run: one_step.Run, all_steps: Sequence[Step], draft: Draft) -> None:
@@ -89,16 +93,33 @@ def put(reading: ShellReading, run: one_step.Run, all_steps: Sequence[Step], dra
         if draft.count(key) > number:
             missing.take(command)
             pending = None
+            order.add(command)
         if step is not None and of_run is not None and draft.count(key) > number:
             say_own(step, of_run, f"{key}.{number}", draft)
     failures.say(draft)
+    order.say(draft)
 
 
 class _Order(Struct, frozen=True):
-    """Where each command stands, by its id, and where those are that wait for others."""
+    """Where each command stands, by its id, and where those are that wait for others. `begun` are those that
+    became steps, and that the script did in the background, by how many wait for others before them."""
 
     at: dict[int, int]
     waits: tuple[int, ...]
+    begun: dict[int, list[Place]] = field(default_factory=dict)
+
+    def add(self, command: Command) -> None:
+        """A command of which a step was made."""
+        if command.background:
+            before = bisect(self.waits, self.at[id(command)])
+            self.begun.setdefault(before, []).append(command.place)
+
+    def say(self, draft: Draft) -> None:
+        """Say which of the steps ran at the same time."""
+        for places in self.begun.values():
+            if len(places) > 1:
+                what = f"{len(places)} steps that ran at the same time"
+                draft.say("replaced", places, what, became="one after the other", why=_AT_ONCE, todo=_IN_ONE)
 
 
 def _order(reading: ShellReading) -> _Order:
