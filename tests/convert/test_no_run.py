@@ -64,3 +64,21 @@ def test_a_variable_that_may_be_a_launcher_is_not_said_to_start_nothing(other: s
     text = f"#!/bin/bash\nBY=''\nif [ -f many ]; then\n  BY='{other}'\nfi\n$BY ./t\n"
     found = convert(classified({"go.sh": text}), Options({}))
     assert ("'mpirun -np 8'" in found.refused, "go.sh:6" in found.refused) == ((other != "nice",) * 2)
+
+
+@pytest.mark.parametrize("shell", ["bash", "/bin/bash -l", "zsh", "bash --rcfile e.sh -i"])
+def test_what_is_typed_into_a_shell_on_a_terminal_is_asked_for(shell: str) -> None:
+    text = f"#!/bin/bash\nsrun -N 1 --gres=gpu:2 -t 60 --pty {shell}\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    job = loaded(found.job)
+    assert (job["command"], job["gpus_per_node"], job["time"]) == (ASK, "2", "01:00:00")
+    (asked,) = [each for each in found.findings if each.key == "command"]
+    assert f"typed into {shell}" in asked.why
+
+
+@pytest.mark.parametrize(
+    "command", ["bash run.sh", "bash -c './t'", "bash -lc 'a; ./t'", "python", "bash <<E\n./t\nE"]
+)
+def test_what_a_shell_on_a_terminal_is_given_is_the_command(command: str) -> None:
+    text = f"#!/bin/bash\nsrun -N 1 --gres=gpu:2 -t 60 --pty {command}\n"
+    assert loaded(convert(classified({"go.sh": text}), Options({})).job)["command"] != ASK

@@ -24,9 +24,10 @@ from hpclaunch.convert.mapping.words.made import alternatives, in_doubt, with_nu
 from hpclaunch.convert.mapping.words.texts import Line, by_name, line, submitters
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer, layers, length
-from hpclaunch.convert.programs.names import BY_MPI, STEPS
+from hpclaunch.convert.programs.names import BY_MPI, SHELLS, STEPS
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
+from hpclaunch.convert.shell.started import behind_options
 from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.convert.shell.walk import wanted_inside
 from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, shown
@@ -80,11 +81,14 @@ def put(
         if not of_parameters.doubt:
             written, asked = of_parameters, found[1]
     old = _read_before(reading, run, words)
-    if written.doubt or not words or old or run.option("multi-prog"):
+    typed = _is_typed_into(run, words)
+    if written.doubt or not words or old or typed or run.option("multi-prog"):
         nothing = "nothing" if run.in_enroot is None else "the image's own command, which no line tells"
         why = why_not_told(reading, run.command, words, written.doubt) if written.doubt else nothing
         if run.option("multi-prog"):
             why = "several programs, which a file names"
+        elif typed:
+            why = f"what is typed into {' '.join(map(shown, words))}, and a job has no terminal"
         elif old:
             why = f"{' '.join(map(shown, words))}, and {old} is read there before the script gives it a value"
         question = f"what each rank executes: {why}"
@@ -114,6 +118,18 @@ def put(
         draft.say("replaced", (taken_away.place,), taken_away.written, why=why)
     if not (image or before) and export_of(reading, run).everything:
         draft.say("replaced", lines, "the submitter's shell", why=_SHELL, todo=_ACTIVATE)
+
+
+def _is_typed_into(run: Step, words: Sequence[Value]) -> bool:
+    """Whether it is a shell without a script, on a terminal (srun(1), --pty)."""
+    if run.option("pty") is None or not words or base_name(words[0]) not in SHELLS:
+        return False
+    return (
+        run.command.stdin is None
+        and run.command.reads is None
+        and not behind_options(words[1:])
+        and all(_OF_A_TEXT.match(known(word) or "") is None for word in words[1:])
+    )
 
 
 def _finds_the_same(reading: ShellReading, run: Step) -> bool:
