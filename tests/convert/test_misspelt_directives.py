@@ -1,6 +1,7 @@
-"""Lines that look as if sbatch read them, and that it takes for comments."""
+"""Lines that look as if sbatch read them, and that it takes for comments, by their mark or by their place."""
 
 import pytest
+from script_cases import ASK, loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -33,3 +34,29 @@ def test_a_misspelt_mark_is_a_defect(mark: str) -> None:
 )
 def test_other_comments_are_none(line: str) -> None:
     assert _said(line) == []
+
+
+@pytest.mark.parametrize("run", ["../bin/solve a b", "python t.py", "solve --all"])
+@pytest.mark.parametrize("first", ['if [ -z "$X" ]; then\n  echo no\nfi', "module load a", "set -e"])
+def test_a_script_whose_lines_all_come_too_late_is_one_for_sbatch(first: str, run: str) -> None:
+    text = f"#!/bin/bash\n{first}\n\n#SBATCH -N 4\n#SBATCH --time=60 --gres=gpu:2\n{run}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    job = loaded(found.job)
+    assert (job["nodes"], job["ranks_per_node"], job["gpus_per_node"]) == ("1", "1", ASK)
+    assert "time" not in job
+    assert run.split()[-1] in str(job["command"])
+    assert len([each for each in found.findings if each.kind == "defect" and "#SBATCH" in each.what]) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cat > j.sh <<E\n#SBATCH -N 4\n./t\nE\n./go j.sh\n",
+        "echo '\n#SBATCH -N 4\n' > j.sh\n./go j.sh\n",
+        "f() {\n  cat <<E\n#SBATCH -N 4\nE\n}\nf > j.sh\n",
+        "# SBATCH -N 4\n./go\n",
+    ],
+)
+def test_such_lines_of_a_text_make_no_script_for_sbatch(text: str) -> None:
+    found = convert(classified({"run.sh": f"#!/bin/bash\n{text}"}), Options({}))
+    assert not found.job

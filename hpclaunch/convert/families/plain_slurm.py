@@ -23,7 +23,7 @@ _STARTS = frozenset(("srun", "sbatch", "salloc", *MPI))
 
 def recognise(reading: ShellReading) -> Place | None:
     """The first srun, sbatch or mpirun, or the first line of #SBATCH, or else what starts a process for each
-    GPU of its node."""
+    GPU of its node, or such a line behind commands."""
     of_gpus = None
     for command in reading.starting:
         programs = {layer.program for layer in layers(command.words)}
@@ -32,7 +32,8 @@ def recognise(reading: ShellReading) -> Place | None:
         if of_gpus is None and not programs.isdisjoint(PER_GPU) and not command.within:
             of_gpus = command.place
     by_ssh = None if of_gpus is not None else over_ssh.recognise(reading)
-    return next((each.place for each in reading.directives if each.system == "SBATCH"), of_gpus or by_ssh)
+    of_batch = (each.place for each in reading.directives if each.system == "SBATCH")
+    return next(of_batch, of_gpus or by_ssh or alone.too_late(reading))
 
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:

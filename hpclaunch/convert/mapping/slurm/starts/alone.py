@@ -31,6 +31,7 @@ from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell.started import behind_options
 from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.values import Value, base_name, known, known_parts, program_of, shown
+from hpclaunch.values.conversion import Place
 
 _RUNS = re.compile(
     rf"^(python[\d.]*|{any_of(GPU_LAUNCHERS)}|charmrun|bash|sh|julia|Rscript|matlab|octave|java"
@@ -54,6 +55,7 @@ _NO_RUN = _HELPS | that("builds", "compiles").union(
 )
 _AROUND = (*IN_FRONT, *ENVIRONMENTS)
 _OF_DEVICES = re.compile(r"nvidia-\S+|rocm-\S+|ibstat\w*|ibv_\w+")
+_OF_BATCH = re.compile(r"#SBATCH[ \t]+-")
 _FILE = re.compile(r"\.(?:py|sh|bash|jl|R|pl)$")  # of a program, as its name ends
 _OF_HOSTS = ("hostfile", "host", "include", "nnodes", "node_rank")
 
@@ -104,7 +106,8 @@ def only_submits(reading: ShellReading) -> bool:
 def only(reading: ShellReading, found: Allocation, draft: Draft) -> Step | None:
     """The one command of a script for sbatch of which nothing is known, where no other may be the run. On
     several nodes it may be a launcher."""
-    if found.nodes not in (None, 1) or not any(each.system == "SBATCH" for each in reading.directives):
+    of_batch = any(each.system == "SBATCH" for each in reading.directives) or too_late(reading) is not None
+    if found.nodes not in (None, 1) or not of_batch:
         return None
     unknown = unknown_of(reading)
     if len(unknown) != 1:
@@ -120,6 +123,18 @@ def only(reading: ShellReading, found: Allocation, draft: Draft) -> Step | None:
         size = Ranks(found.nodes, None, (command.place,), _told([command]))
         return structs.replace(found_step, ranks=size)
     return found_step
+
+
+def too_late(reading: ShellReading) -> Place | None:
+    """The first line of #SBATCH behind a command: it asks for nothing, and the script is one for sbatch."""
+    text = next((each.text for each in reading.sources if each.name == reading.script), "")
+    if "\n#SBATCH" not in text:
+        return None
+    own = [each.place for each in reading.statements if each.place.file == reading.script]
+    inside = {number for place in own for number in range(place.line + 1, place.last + 1)}
+    lines = (number for number, each in enumerate(text.split("\n"), 1) if _OF_BATCH.match(each))
+    first = next((number for number in lines if number not in inside), None)
+    return None if first is None else Place(reading.script, first)
 
 
 def unknown_of(reading: ShellReading) -> list[Command]:
