@@ -14,6 +14,7 @@ from itertools import groupby
 
 from hpclaunch.convert.draft import sayable, shown
 from hpclaunch.convert.mapping.environment.sourced import not_given
+from hpclaunch.convert.mapping.slurm.numbers import no_run
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import (
     BY_MPI,
@@ -56,6 +57,7 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     texts += [each.written for each in evaluated if is_made(each, walk) and not lines.name(each.place)]
     walk.perhaps = _uses_of_unclear(reading, texts)
     of_run = [each for each in findings if each.key == "command"]
+    walk.no_run = any((each.kind, each.what) == ("question", no_run.THE_RUN) for each in of_run)
     if not_given(reading) and not any(each.became for each in of_run):
         walk.perhaps = {each.name for each in reading.assigned}  # the run is where nobody reads it
     elif not of_run:

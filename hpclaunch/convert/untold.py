@@ -60,6 +60,12 @@ _LEFT = Told(
     "it is not part of what is launched, as far as this command knows",
     "if the job needs it, add it to setup, before_each or after",
 )
+_SET_UP = Told(
+    "left",
+    "",
+    "the command, which is asked for, has to do it",
+    "write it in front of the command: bash -lc '...; COMMAND'",
+)
 _STARTS_RANKS = Told(
     "left",
     "",
@@ -130,6 +136,7 @@ _FILE = Told(
     "it writes a file, and the job does not",
     "where ranks read that file, keep it beside the job file or write it in setup",
 )
+_SETS_UP = frozenset(("module", "ml", "conda", "mamba", "micromamba", "spack"))
 _TO_FILE = frozenset((">", ">>", ">|", "&>", "&>>"))
 _REQUEUES = frozenset(("requeue", "requeuehold"))
 _OF_TRAPS = PLUMBING | {"kill"}
@@ -167,6 +174,8 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return _FOLLOWED
     if program in walk.functions:
         return _CALL
+    if walk.no_run and program in _SETS_UP:
+        return _SET_UP
     told = _BY_PROGRAM.get(program)
     if told is not None:
         return told(statement, part, walk)

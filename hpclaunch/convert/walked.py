@@ -16,11 +16,12 @@ Line = tuple[str, int]
 class Walk:
     """What the walk through the input knows of its statements. `used` are the variables whose values are in
     what is told, `left` those that ranks do not get, and `perhaps` those that lines may use that are not
-    understood."""
+    understood; `no_run`: it is asked for what the ranks execute, as nothing is known to start any."""
 
     def __init__(self, reading: ShellReading, used: Set[str], left: Set[str] = frozenset()):
         self.used, self.left = used, left
         self.perhaps: Set[str] = frozenset()
+        self.no_run = False
         parts = (each.part for each in reading.statements)
         self.functions = frozenset(part.name for part in parts if isinstance(part, Function))
         self._reading = reading
@@ -71,13 +72,13 @@ class Walk:
         """Whether a command on these lines writes a script that sbatch is given, and that is read."""
         of_sbatch = self._of_sbatch
         return bool(of_sbatch) and any(
-            shown(output.path) in of_sbatch for each in self.commands(place) for output in each.writes
+            _file(output.path) in of_sbatch for each in self.commands(place) for output in each.writes
         )
 
     @cached_property
     def _of_sbatch(self) -> set[str]:
         its = (each for each in self._reading.of("sbatch") if each.script is not None)
-        return {shown(word) for each in its for word in each.words[1:]}
+        return {_file(word) for each in its for word in each.words[1:]}
 
     @cached_property
     def _groups(self) -> set[int]:
@@ -146,6 +147,11 @@ class Walk:
         for each in self._reading.commands:
             found.setdefault(line_of(each.place), []).append(each)
         return found
+
+
+def _file(path: Value) -> str:
+    """Its name without its folder, which it need not be submitted from."""
+    return shown(path).rpartition("/")[2]
 
 
 def line_of(place: Place) -> Line:

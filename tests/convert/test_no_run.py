@@ -82,3 +82,11 @@ def test_what_is_typed_into_a_shell_on_a_terminal_is_asked_for(shell: str) -> No
 def test_what_a_shell_on_a_terminal_is_given_is_the_command(command: str) -> None:
     text = f"#!/bin/bash\nsrun -N 1 --gres=gpu:2 -t 60 --pty {command}\n"
     assert loaded(convert(classified({"go.sh": text}), Options({})).job)["command"] != ASK
+
+
+@pytest.mark.parametrize("line", ["module load a/1", "ml b", "conda activate e"])
+def test_what_the_shell_sets_up_for_a_run_that_is_not_known_is_the_commands_to_do(line: str) -> None:
+    text = f'#!/bin/bash\n#SBATCH -N 2 -t 9\n{line}\n"$@"\n'
+    found = convert(classified({"go.sh": text}), Options({}))
+    (said,) = [each for each in found.findings if each.what == line]
+    assert (said.kind, said.why) == ("left", "the command, which is asked for, has to do it")

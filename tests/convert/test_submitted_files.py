@@ -127,3 +127,12 @@ def test_a_written_script_is_found_from_the_folder_that_the_script_has_gone_to(l
 def test_one_of_the_same_name_in_another_folder_is_another_script(goes: str) -> None:
     job = loaded(_converted(f"cat > j.sh <<EOF\n{_TEXT}\nEOF\n{goes}").job)
     assert _facts(job) == [ASK, ASK, ASK, ASK, None, ASK]
+
+
+def test_its_lines_are_told_where_it_is_submitted_from_another_folder_too() -> None:
+    echoed = "\n".join(
+        f"echo '{each}' {'>>' if number else '>'} a/j.sh" for number, each in enumerate(_LINES)
+    )
+    found = _converted(f"{echoed}\ncd a\nsbatch j.sh")
+    assert _facts(loaded(found.job)) == _WHOLE
+    assert not [each for each in found.findings if "it writes a file" in each.why]

@@ -16,6 +16,9 @@ _OTHERS = (
 )
 
 
+THE_RUN = "the run"
+
+
 class Unknown(Struct, frozen=True):
     """Why the run is not found, by which lines, what stands there and what to do. `place` is that of the
     launcher; `image`: the ranks are in one."""
@@ -23,7 +26,7 @@ class Unknown(Struct, frozen=True):
     place: Place
     places: tuple[Place, ...]
     why: str
-    what: str = "the run"
+    what: str = THE_RUN
     todo: str = ""
     image: bool = False
 
