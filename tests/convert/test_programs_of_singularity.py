@@ -66,3 +66,35 @@ def test_what_is_exported_reaches_a_container_that_no_launcher_starts(option: st
     told = {each.name: each.told for each in found.launch}
     assert told["environment"] == ("MODE" if reaches else "not determined")
     assert any("MODE" in each.what for each in found.findings)
+
+
+_STARTS = "apptainer instance start --nv -B /lab/sets:/sets --overlay /o.img {} one\n"
+
+
+@pytest.mark.parametrize("by", ["", "srun ", "mpirun -np 4 "])
+@pytest.mark.parametrize(
+    ("image", "told"),
+    [("/lab/t.sif", "/lab/t.sif, which is not carried over"), ("docker://lab/t:3", "lab/t:3")],
+)
+def test_a_command_in_an_instance_has_its_image_and_mounts(by: str, image: str, told: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -n 4 --gpus-per-node=4\n"
+    ends = "apptainer instance stop one\n"
+    text = f"{head}{_STARTS.format(image)}{by}apptainer exec --pwd /w instance://one ./t\n{ends}"
+    found = convert(classified({"run.sh": text}), Options({}))
+    facts = {each.name: each for each in found.launch}
+    assert (facts["image"].told, facts["mounts"].told) == (told, "/lab/sets:/sets")
+    assert {place.line for name in ("image", "mounts") for place in facts[name].places} == {3}
+    said = {each.what: each for each in found.findings}
+    assert said["singularity instance start --overlay /o.img"].kind == "left"
+    assert said["apptainer instance stop one"].kind == "replaced"
+    assert not [each for each in found.findings if "not part of what is launched" in each.why]
+
+
+@pytest.mark.parametrize("starts", ["", _STARTS.replace("one", "other"), _STARTS.format("instance://one")])
+def test_the_image_of_an_instance_that_no_line_makes_is_not_told(starts: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -n 4\n"
+    text = f"{head}{starts.format('t.sif')}srun singularity exec instance://one ./t\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert {each.name: each.told for each in found.launch}["image"] == "not determined"
+    whys = [each.why for each in found.findings if each.what == "the instance one"]
+    assert whys == ["the image, which the instance one gives: a reference or a .sqsh file"]

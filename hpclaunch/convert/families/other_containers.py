@@ -4,7 +4,7 @@ written, since a job's containers are Pyxis's."""
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import plain_slurm
 from hpclaunch.convert.families.singularity import FILES, MAKE_ONE, NOT_RUN
-from hpclaunch.convert.mapping.container import other_runtimes, pulled
+from hpclaunch.convert.mapping.container import instances, other_runtimes, pulled
 from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.options import Options
@@ -28,6 +28,9 @@ def are_steps(reading: ShellReading) -> bool:
 def put(reading: ShellReading, draft: Draft, options: Options) -> None:
     """All that can be told of the launch."""
     plain_slurm.convert(reading, draft, options)
+    inside = unwrapped(reading)
+    instances.say(inside, draft)
+    other_runtimes.say_instance_options(inside, draft)
     _image(reading, draft)
     draft.findings[:] = [
         each for each in draft.findings if each.kind != "left" or not other_runtimes.is_told(each.what)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.container import other_runtimes, pulled
+from hpclaunch.convert.mapping.container import instances, other_runtimes, pulled
 from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.mapping.docker.mounts import volume
 from hpclaunch.convert.mapping.environment import handed_on
@@ -28,7 +28,12 @@ _OF_SINGULARITY = re.compile(r"(?:SINGULARITY|APPTAINER)(?:_BIND(?:PATH)?|ENV_(\
 
 def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     """All that the command and its variables ask for."""
-    _container(reading, command, layer, draft)
+    instance = instances.of(reading, layer)
+    if instance is not None:
+        _container(reading, instance.command, instance.layer, draft)
+        instances.say(reading, draft)
+    else:
+        _container(reading, command, layer, draft)
     other_runtimes.say_folder(layer, command, draft)
     _by_variables(reading, command, draft)
 
@@ -41,6 +46,8 @@ def say_images(reading: ShellReading, draft: Draft) -> None:
     for command in reading.of(*_STARTERS)[:_MOST]:
         its = layers(command.words)
         layer = in_image(its)
+        if layer is not None and instances.name_of(layer):
+            continue  # its image is told, or asked for, by the line that makes it
         text = path(layer.words[0]) if layer is not None and layer.words else None
         text = text.removeprefix("docker://") if text is not None else None
         if text is not None and not any(text in each for each in told):

@@ -1,5 +1,6 @@
-"""singularity and apptainer: exec, run and shell. The options are those of Apptainer 1.4
-(cmd/internal/cli/action_flags.go of its sources), which SingularityCE 4 has too, with --data of that one."""
+"""singularity and apptainer: exec, run and shell, and the start of instances. The options are those of
+Apptainer 1.4 (cmd/internal/cli/action_flags.go of its sources), which SingularityCE 4 has too, with --data of
+that one."""
 
 import re
 from collections.abc import Sequence
@@ -23,17 +24,25 @@ _OPTIONS = table(
         (1, "apply-cgroups data"),  # --data is SingularityCE's
     )
 )
+# Those that `instance start` has beside them (cmd/internal/cli/instance_start_linux.go).
+_OF_INSTANCE = {**_OPTIONS, **table(((0, "boot"), (1, "pid-file")))}
 # What an image's name looks like: a file, a folder or an address.
 _IMAGE = re.compile(r"\.(?:sif|img|simg|sqsh|sqfs)$|^(?:docker|library|oras|shub)://|^[\w./-]+:[\w.-]+$|/$")
 _STARTS = ("exec", "run", "shell")
 SHELL = "singularity shell"
 PROGRAMS = ("singularity exec", "singularity run", SHELL)
+INSTANCE = "singularity instance start"
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
-    """The layer "singularity exec" with the image as its one word, and the command in it."""
+    """The layer "singularity exec" with the image as its one word, and the command in it; of `instance start`
+    and `instance run` the layer "singularity instance start" with the image and the instance's name."""
     _, rest = take(words[1:], _GLOBAL, clusters=True)
     command = (known(rest[0]) if rest else None) or ""
+    verb = (known(rest[1]) if command == "instance" and rest[1:] else None) or ""
+    if verb in ("start", "run"):
+        options, rest = take(rest[2:], _OF_INSTANCE, clusters=True)
+        return Layer(INSTANCE, tuple(options), tuple(rest[:2])), []
     if command not in _STARTS:
         return Layer(f"singularity {command}".strip(), words=tuple(rest[1:])), []
     options, rest = take(rest[1:], _OPTIONS, clusters=True)

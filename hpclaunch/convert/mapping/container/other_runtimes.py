@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.container import instances
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, of_options, origin_of
 from hpclaunch.convert.mapping.slurm.batch.export import Export
 from hpclaunch.convert.mapping.slurm.batch.export import of as export_of_step
@@ -88,8 +89,18 @@ def say(layer: Layer, command: Command, draft: Draft) -> None:
         draft.say(
             "assumed", (command.place,), f"words behind {layer.program} IMAGE", became=became, why=_OF_SHELL
         )
+    _say_options(layer, layer.program, command, draft)
+
+
+def say_instance_options(reading: ShellReading, draft: Draft) -> None:
+    """What of the options of the instances that are used no job file has."""
+    for instance in instances.used(reading):
+        _say_options(instance.layer, singularity.INSTANCE, instance.command, draft)
+
+
+def _say_options(layer: Layer, program: str, command: Command, draft: Draft) -> None:
     for option in layer.options:
-        what = f"{layer.program} {option.written}"
+        what = f"{program} {option.written}"
         if not option.name:
             ask_options(layer, option, command, draft)
         elif option.name in _REPLACED:
@@ -97,7 +108,7 @@ def say(layer: Layer, command: Command, draft: Draft) -> None:
         elif option.name == "home" and layer.program.startswith("singularity"):
             draft.say("left", (command.place,), what, why=_HOME[0], todo=_HOME[1])
         elif option.name not in _TOLD | _WRITABLE:
-            why = f"an option of {layer.program} that Pyxis has no counterpart of"
+            why = f"an option of {program} that Pyxis has no counterpart of"
             todo = "see whether the program counts on it"
             draft.say("left", (command.place,), what, why=why, todo=todo)
 
@@ -127,6 +138,12 @@ def say_folder(layer: Layer, command: Command, draft: Draft) -> None:
 
 
 def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Asked]:
+    instance = instances.of(reading, layer)
+    if instance is not None:
+        its = _asked(reading, instance.command, instance.layer)
+        yield from (each for each in its if each.name != "container-workdir")
+        yield from _folder(reading, command, layer)
+        return
     yield _image(reading, command, layer)
     for name in ("bind", "volume", "mount"):
         for option in layer.all(name):
@@ -141,10 +158,7 @@ def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[As
         if _BINDS.fullmatch(name) and layer.program.startswith("singularity"):
             lines = origin_of(reading, name) or by_option.places or (command.place,)
             yield Asked("container-mounts", value, name, lines, "enroot")
-    folder = layer.option("pwd") or (None if layer.program.startswith("singu") else layer.option("workdir"))
-    if folder is not None and folder.value:
-        lines = _lines(reading, command, folder)
-        yield Asked("container-workdir", folder.value, folder.written, lines, "enroot")
+    yield from _folder(reading, command, layer)
     if layer.program.startswith("singularity"):
         names = {option.name for option in layer.options}
         written = next((each.written for each in layer.options if each.name in _WRITABLE), "")
@@ -153,6 +167,13 @@ def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[As
         if names.isdisjoint(_WITHOUT_HOME):
             what = f"{layer.program} without --no-home"
             yield Asked("container-mount-home", None, what, (command.place,), "enroot")
+
+
+def _folder(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Asked]:
+    folder = layer.option("pwd") or (None if layer.program.startswith("singu") else layer.option("workdir"))
+    if folder is not None and folder.value:
+        lines = _lines(reading, command, folder)
+        yield Asked("container-workdir", folder.value, folder.written, lines, "enroot")
 
 
 def _by_export(reading: ShellReading, command: Command) -> Export:
@@ -182,6 +203,9 @@ def _joined(mounts: Sequence[Value]) -> Value:
 
 def _image(reading: ShellReading, command: Command, layer: Layer) -> Asked:
     option = layer.option("image")
+    if instances.name_of(layer):
+        nobody = instances.unknown_image(layer)
+        return Asked("container-image", nobody, layer.program, (command.place,), "enroot")
     if layer.words:
         text = known(layer.words[0])
         lines = (reading.origin(command, text) if text else ()) or (command.place,)
@@ -192,7 +216,7 @@ def _image(reading: ShellReading, command: Command, layer: Layer) -> Asked:
         return Asked("container-image", _bare(option.value), option.written, lines, "enroot")
     for text, word, place in _of_sbatch(reading, ("--image", "-i")):
         return Asked("container-image", _bare((text,)), word, (place,), "directive")
-    nobody: Value = (Unknown("variable", "--image of sbatch"),)
+    nobody = (Unknown("variable", "--image of sbatch"),)
     return Asked("container-image", nobody, layer.program, (command.place,), "enroot")
 
 
