@@ -74,3 +74,16 @@ def test_gpus_that_no_option_lets_into_the_container_are_said() -> None:
     assert not [each for each in none.findings if each.what == "podman-hpc without --gpu"]
     of_podman = _converted("srun podman run a/b:1 ./t")
     assert not [each for each in of_podman.findings if "without --gpu" in each.what]
+
+
+def test_what_is_taken_for_unset_in_front_of_a_container_is_said() -> None:
+    text = (
+        "#!/bin/bash\n#SBATCH -N 1 -n 1\nARGS=(--rm -v /lab:/lab)\n"
+        'if [[ -n "${LAB_POOL:-}" && -d "${LAB_POOL}" ]]; then ARGS+=(-v "${LAB_POOL}:${LAB_POOL}"); fi\n'
+        'podman-hpc run "${ARGS[@]}" lab/t:1 ./t --mode "${LAB_MODE:-quick}"\n'
+    )
+    found = convert(classified({"go.sh": text}), Options({}))
+    assumed = {each.what: each.became for each in found.findings if each.kind == "assumed"}
+    assert (assumed["LAB_POOL"], assumed["LAB_MODE"]) == ("not set", "its default: quick")
+    given = convert(classified({"go.sh": text}), Options({"LAB_MODE": "whole"}))
+    assert "LAB_MODE" not in {each.what for each in given.findings if each.kind == "assumed"}

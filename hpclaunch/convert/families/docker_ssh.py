@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import arrays, preparations
+from hpclaunch.convert.mapping.around import arrays, beyond, preparations
 from hpclaunch.convert.mapping.docker import beside, config_env, container, handed_over, launch, nodes, sizes
 from hpclaunch.convert.mapping.docker.steps import Started, one_by_one, started
 from hpclaunch.convert.mapping.ranks import launchers
@@ -109,6 +109,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     else:
         found = nodes.put(reading, steps, main, draft)
     found = sizes.with_ranks(reading, found)
+    beyond.defaults(reading, draft)
     if main is None:
         home = container.put_image(reading, steps, draft)
         beside.put(reading, steps, None, home, draft)
