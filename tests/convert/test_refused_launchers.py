@@ -103,3 +103,24 @@ def test_the_image_of_a_container_beside_the_ranks_is_not_told_as_theirs() -> No
     (told,) = (each for each in found.findings if "t.sif" in each.what)
     assert told.what == "a container beside the ranks, of t.sif"
     assert next(each.told for each in found.launch if each.name == "image") == "not determined"
+
+
+_LOOP = "for kind in lean full; do srun --mpi=pmi2 apptainer exec /lab/$kind.sif ./t; done"
+
+
+@pytest.mark.parametrize("run", [_LOOP, "mpirun -np 8 ./t", "srun --mpi=pmi2 singularity exec r.sif ./t"])
+def test_the_image_of_what_another_line_starts_is_not_told_as_that_of_the_ranks(run: str) -> None:
+    beside = ("apptainer exec small.sif ./prepare 3", "apptainer exec docker://lab/c:3 ./unpack")
+    found = _refused("\n".join((*beside, run)))
+    image = next(each.told for each in found.launch if each.name == "image")
+    assert image == ("r.sif, which is not carried over" if "r.sif" in run else "not determined")
+    whys = {each.what: each.why for each in found.findings}
+    for command, its in zip(beside, ("small.sif", "lab/c:3"), strict=True):
+        assert whys[command] == f"its image is {its}, and a job's steps have the one of its run"
+    assert "the image lab/c:3" not in whys
+
+
+def test_the_container_of_a_script_that_is_given_is_that_of_the_run_in_it() -> None:
+    files = {"go.sh": f"{_HEAD}apptainer exec t.sif ./own.sh\n", "own.sh": "#!/bin/bash\nmpirun -np 8 ./t\n"}
+    found = convert(classified(files), Options({}))
+    assert next(each.told for each in found.launch if each.name == "image").startswith("t.sif")

@@ -21,6 +21,7 @@ from hpclaunch.values.conversion import Place
 FILES = (".sif", ".simg", ".img")  # of images
 NOT_RUN = "neither Pyxis nor Kubernetes runs it"
 MAKE_ONE = "name the image that it was made of, or make a .sqsh file (enroot import docker://...)"
+_BESIDE = "add what it does to setup where it does with the run's image, or submit it as a job of its own"
 _MOST = 20  # commands that are looked at
 _STARTERS = (*SINGULARITIES, *BY_MPI, *STEPS)
 _OF_SINGULARITY = re.compile(r"(?:SINGULARITY|APPTAINER)(?:_BIND(?:PATH)?|ENV_(\w+))")
@@ -39,26 +40,36 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
 
 
 def say_images(reading: ShellReading, draft: Draft) -> None:
-    """Say the images that nothing told, as of a container in which mpirun starts the ranks. One that starts
-    its own command, where another line is the run, is not the ranks'."""
+    """Say the images that nothing told, as of a container in which mpirun starts the ranks. One of another
+    line than the run's, which starts no script that is read, is not the ranks'."""
     told = {each.what for each in draft.findings} | {each.became for each in draft.findings}
     run = draft.facts.get(("command",))
+    of_run = {*run.places, *reading.entered} if run is not None else set()
     for command in reading.of(*_STARTERS)[:_MOST]:
         its = layers(command.words)
         layer = in_image(its)
         if layer is not None and instances.name_of(layer):
             continue  # its image is told, or asked for, by the line that makes it
-        text = path(layer.words[0]) if layer is not None and layer.words else None
-        text = text.removeprefix("docker://") if text is not None else None
-        if text is not None and not any(text in each for each in told):
-            told.add(text)
-            is_beside = run is not None and not its[-1].words and command.place not in run.places
-            source = pulled.source(reading, text)
-            if source is not None and not is_beside and ("image",) not in draft.facts:
-                draft.put(("image",), reference(source[0]), (command.place, source[1]), text)
-                continue
-            what = f"a container beside the ranks, of {text}" if is_beside else f"the image {text}"
-            draft.say("left", (command.place,), what, why=NOT_RUN, todo=MAKE_ONE)
+        named = path(layer.words[0]) if layer is not None and layer.words else None
+        text = named.removeprefix("docker://") if named is not None else None
+        if text is None or named is None or any(text in each for each in told):
+            continue
+        if run is not None and command.place not in of_run:
+            _say_beside(command, text, its[-1], draft)
+            continue
+        told.add(text)
+        source = pulled.source(reading, text)
+        if source is not None and ("image",) not in draft.facts:
+            draft.put(("image",), reference(source[0]), (command.place, source[1]), text)
+        else:
+            draft.say("left", (command.place,), f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)
+
+
+def _say_beside(command: Command, image: str, own: Layer, draft: Draft) -> None:
+    """What a container does that is not the run's, and has another image."""
+    what = command.brief() if own.words else f"a container beside the ranks, of {image}"
+    why = f"its image is {image}, and a job's steps have the one of its run"
+    draft.say("left", (command.place,), what, why=why, todo=_BESIDE)
 
 
 def say_runscript(reading: ShellReading, draft: Draft) -> None:
