@@ -202,3 +202,16 @@ def test_the_claim_of_a_domain_for_channels_between_nodes_brings_no_gpu() -> Non
     said = [each.what for each in draft.findings if each.kind == "left"]
     assert any(each.startswith("ComputeDomain d") for each in said)
     assert "spec.resourceClaims: ..." in said
+
+
+def test_an_image_that_is_another_one_in_each_round_is_said_to_be_that() -> None:
+    run = "srun --mpi=pmi2 --container-image=lab/t:$kind ./t"
+    for loop, why in (
+        (f"for kind in lean full; do {run}; done", "another one in each round of the loop over lean full"),
+        (run, "the image lab/t:${kind}: kind is not told"),
+    ):
+        text = f"#!/bin/bash\n#SBATCH -N 1 --ntasks-per-node=2 --gpus-per-node=2 -t 9\n{loop}\n"
+        found = convert(classified({"go.sh": text}), Options({}))
+        (asked,) = (each for each in found.findings if each.key == "image" and each.kind == "question")
+        assert why in asked.why
+        assert ("is not told" in asked.why) == (loop == run)

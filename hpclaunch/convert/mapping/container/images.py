@@ -63,11 +63,23 @@ def put_image(
     if text is None:
         names = ", ".join(not_told(value)) or shown(value)
         either = either_of(reading, value)
-        question = f"the image: {either}" if either else which(value, names)
+        question = (
+            f"the image: {either}" if either else _in_rounds(step.command, value) or which(value, names)
+        )
         _leave_file(draft)
         draft.ask(("image",), question, _asking(reading, asked, value), names)
         return
     draft.put(("image",), reference(text), asked.places, asked.written, why=_changed(text))
+
+
+def _in_rounds(command: Command, value: Value) -> str:
+    """The question for an image that a loop around the run makes another one, "" for any other."""
+    names = {part.name for part in value if isinstance(part, Unknown)}
+    loop = next((each for each in command.loops if each.variable in names and each.count != 1), None)
+    if loop is None:
+        return ""
+    rounds = f"{loop.variable} is another one in each round of the loop over {loop.over}"
+    return f"the image {shown(value)}: {rounds}, and all trials have the same image"
 
 
 def which(value: Value, names: str) -> str:
