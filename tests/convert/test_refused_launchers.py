@@ -124,3 +124,16 @@ def test_the_container_of_a_script_that_is_given_is_that_of_the_run_in_it() -> N
     files = {"go.sh": f"{_HEAD}apptainer exec t.sif ./own.sh\n", "own.sh": "#!/bin/bash\nmpirun -np 8 ./t\n"}
     found = convert(classified(files), Options({}))
     assert next(each.told for each in found.launch if each.name == "image").startswith("t.sif")
+
+
+def test_the_shifter_of_another_site_has_its_image_behind_its_command() -> None:
+    found = _refused("srun shifter run --mpi --mount=type=bind,source=/a,destination=/b lab/t:4 ./t 3")
+    told = {each.name: each.told for each in found.launch}
+    assert (told["image"], told["mounts"]) == ("lab/t:4", "/a:/b")
+    assert "command: ./t 3" in {each.became for each in found.findings}
+    for own in ("shifter --image=lab/t:5 run 3", "shifter -i lab/t:5 run 3"):
+        found = _refused(f"srun {own}")
+        assert next(each.told for each in found.launch if each.name == "image") == "lab/t:5"
+        assert "command: run 3" in {each.became for each in found.findings}
+    found = _refused("shifter pull lab/t:4\nsrun shifter run lab/t:4 ./t 3")
+    assert "command: ./t 3" in {each.became for each in found.findings}

@@ -29,7 +29,7 @@ _FILE = re.compile(r"^(?:--?[\w-]+=)?[^\s=,:]+\.(?:sif|simg|sqsh|sqfs)$")
 # site's own program, which is named after the one that it calls (docker-gpu run).
 _STARTS_ONE = re.compile(
     r"(?:(?:singularity|apptainer|docker|podman)[\w.-]{0,40}(?: +-\S{1,80}){0,12} +(?:exec|run|shell)"
-    r"|enroot +start|shifter +--image|sarus +run|ch-run)(?=\s|$)"
+    r"|enroot +start|shifter +(?:--image|run)|sarus +run|ch-run)(?=\s|$)"
 )
 _BEFORE_ONE = re.compile(r"(?:^|[^\w./-])(?:\S*/)?(?:\w[\w.-]*)?$")  # the rest of its word
 _IS_SAID = re.compile(r"\b(?:echo|printf|alias)\b[^;|&]*$")

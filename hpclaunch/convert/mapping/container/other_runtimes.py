@@ -22,7 +22,8 @@ from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 
-PROGRAMS = (*singularity.PROGRAMS, "shifter", "sarus run")
+_BY_RUN = ("sarus run", "shifter run")
+PROGRAMS = (*singularity.PROGRAMS, "shifter", *_BY_RUN)
 # Variables that say the same as an option, by how their names begin.
 _BINDS = re.compile(r"(?:SINGULARITY|APPTAINER)_BIND(?:PATH)?")
 _SETS = re.compile(r"(?:SINGULARITY|APPTAINER)ENV_(\w+)")
@@ -63,7 +64,7 @@ def of(
 def starts_by_itself(layer: Layer) -> bool:
     """Whether the image has a command of its own, which counts where none stands behind it: its runscript
     (apptainer(1), "run"), or its entrypoint."""
-    return layer.program in ("singularity run", "sarus run") and bool(layer.words)
+    return layer.program in ("singularity run", *_BY_RUN) and bool(layer.words)
 
 
 def export(command: Command, layer: Layer, outer: Export) -> Export:
