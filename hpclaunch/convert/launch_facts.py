@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from hpclaunch.convert.cores import has_none
 from hpclaunch.convert.draft import Draft, Fact, sayable, shown
 from hpclaunch.convert.jobcheck import SHORT
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.secrets.values import Secrets
 from hpclaunch.values.conversion import Finding, LaunchFact, Place, State
 
@@ -31,6 +32,10 @@ _SCRIPT = re.compile(r"whether (\S+) (?:binds its ranks|starts ranks) itself$")
 _OF_CONTAINERS = re.compile(r"apptainer|singularity|container|image|docker|podman|\.sif\b", re.IGNORECASE)
 _EXPORTS = re.compile(r"(?:write it in front of the )?command: export (\w+)=")
 _NOT_DETERMINED = "not determined"
+_TEXT_BEHIND = re.compile(r"-\w*c")  # bash -lc TEXT
+_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_EXPORT = re.compile(r"(?:^|[;&|({\n])[ \t]*export[ \t]+([^;&|\n]+)")
+_ASSIGNED = re.compile(r"(?:^|\s)([A-Za-z_]\w*)=")
 
 
 class _Row(Struct, frozen=True):
@@ -119,20 +124,34 @@ def _by_command(fact: LaunchFact, draft: Draft, secrets: Secrets) -> LaunchFact:
         return fact
     keys = {str(key[-1]) for key in draft.facts if "env" in key}
     found = [
-        (each, name[1])
+        (name[1], each.places)
         for each in draft.findings
         if (each.kind, each.key) in (("carried", "command"), ("left", ""))
         and (name := _EXPORTS.match(each.became or each.todo)) is not None
-        and name[1] not in keys
     ]
+    command = draft.facts.get(("command",))
+    if command is not None and not command.is_open:
+        told_of = {name for name, _ in found}  # with the lines that say it
+        found += [(name, command.places) for name in _exported_in(command.value) if name not in told_of]
+    found = [each for each in found if each[0] not in keys]
     if not found:
         return fact
-    names = list(dict.fromkeys(name for _, name in found))
+    names = list(dict.fromkeys(name for name, _ in found))
     told = f"{', '.join(names[:_MOST])}{' and others' * (len(names) > _MOST)} by the command"
     told = told if fact.state == "default" else f"{fact.told}; {told}"
-    places = tuple(dict.fromkeys((*fact.places, *(place for each, _ in found for place in each.places))))
+    places = tuple(dict.fromkeys((*fact.places, *(place for _, its in found for place in its))))
     state: State = "told" if fact.state == "default" else fact.state
     return replace(fact, state=state, told=secrets.without(told), places=places)
+
+
+def _exported_in(command: Any) -> list[str]:
+    """The variables that the text of a shell exports, where the command is one."""
+    words = ["sh", "-c", command] if isinstance(command, str) else [str(word) for word in command]
+    at = next((at for at, word in enumerate(words[:3]) if _TEXT_BEHIND.fullmatch(word)), None)
+    if at is None or words[0].rpartition("/")[2] not in SHELLS:
+        return []
+    text = _QUOTED.sub("", "".join(words[at + 1 : at + 2]))
+    return [name for line in _EXPORT.findall(text) for name in _ASSIGNED.findall(line)]
 
 
 def _listed(names: Sequence[str], does: str) -> list[str]:
