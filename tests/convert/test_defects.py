@@ -369,3 +369,18 @@ def test_a_variable_of_a_library_that_no_program_sees_is_a_defect(lines, seen, t
     assert done.stdout == seen
     found = convert(classified({"run.sub": f"#!/bin/bash\n#SBATCH -N 1\n{lines}\n"}), Options({}))
     assert ("OMP_NUM_THREADS is set" in [each.what for each in found.findings]) is (not seen)
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_defect"),
+    [
+        ('UCX_MODE=tcp\nif [ "$KIND" = ucx ]; then export UCX_TLS=$UCX_MODE; fi\nsrun ./a', False),
+        (': "${NCCL_TEST:=1}"\nsrun ./a', False),
+        (': "${OMP_NUM_THREADS:=4}"\nsrun ./a', True),
+        ("if [ -d /w ]; then UCX_TLS=tcp; fi\nsrun ./a", True),
+    ],
+)
+def test_a_variable_that_the_script_reads_itself_need_not_be_exported(lines: str, is_defect: bool) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1\n{lines}\n"
+    found = convert(classified({"run.sub": text}), Options({"KIND": "plain"}))
+    assert any("is not exported" in each.why for each in found.findings) == is_defect

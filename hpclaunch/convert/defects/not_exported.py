@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.shell.names import used as used_in
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Finding
 
 # Read by OpenMP, MKL, NCCL, UCX, libfabric, Open MPI, Intel MPI, MPICH, CUDA and PyTorch of the environment.
+# NCCL_TEST is a switch of MLPerf's launchers, and no library's.
 _OF_LIBRARIES = re.compile(
-    r"(?:OMP|MKL|KMP|OPENBLAS|NCCL|UCX|FI|OMPI_MCA|I_MPI|MPICH|CUDA|PYTORCH|TORCH)_[A-Z]\w*"
+    r"(?!NCCL_TEST$)(?:OMP|MKL|KMP|OPENBLAS|NCCL|UCX|FI|OMPI_MCA|I_MPI|MPICH|CUDA|PYTORCH|TORCH)_[A-Z]\w*"
 )
 _OF_SLURM = "CUDA_VISIBLE_DEVICES"
 _WHY_OF_SLURM = (
@@ -26,6 +28,7 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
     """Each of them once, where it gets its last value."""
     used = {name for each in reading.commands for name in each.uses}
     used |= {name for each in reading.assigned for name in each.uses}
+    used |= _used_elsewhere(reading)
     for name in dict.fromkeys(each.name for each in reading.assigned):
         last = reading.last(name)
         if last is None or last.exported or name in used:
@@ -35,3 +38,14 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
             yield Finding("left", (last.place,), text, why=_WHY_OF_SLURM, todo=_TODO_OF_SLURM)
         elif last.place.file == reading.script and _OF_LIBRARIES.fullmatch(name):
             yield Finding("defect", (last.place,), f"{name} is set", why=_WHY, todo=f"export {name}")
+
+
+def _used_elsewhere(reading: ShellReading) -> set[str]:
+    """Those that a statement names to which the script does not come, but for one that only gives them their
+    default (: "${NAME:=1}")."""
+    return {
+        name
+        for each in reading.statements
+        if each.written.partition(" ")[0] != ":"
+        for name in used_in(each.written)
+    }
