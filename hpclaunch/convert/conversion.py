@@ -255,9 +255,10 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     job = write(draft, [each.name for each in inputs], options.sets)
     findings = [*draft.findings, *of_arguments]
     inner = unwrapped(reading)
-    of_lines = account(reading, findings)
+    told = _of_lines(draft, findings)
+    of_lines = account(reading, told)
     if inner.of_submitted:
-        of_lines += account(structs.replace(inner, statements=inner.of_submitted, unclear=()), findings)
+        of_lines += account(structs.replace(inner, statements=inner.of_submitted, unclear=()), told)
     found = _told([*findings, *of_lines], secrets)
     found += _unused(inputs, options, found)
     title = dict(_FAMILIES).get(name, _UNKNOWN)
@@ -274,6 +275,14 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     return structs.replace(
         conversion, differences=compared, not_compared=_NO_STEP if compared is None else ""
     )
+
+
+def _of_lines(draft: Draft, findings: Sequence[Finding]) -> list[Finding]:
+    """Those that say what became of their lines. Why an input is refused says by which line it was known, and
+    where another is the run nothing of what that one does."""
+    if ("command",) not in draft.facts:
+        return list(findings)
+    return [each for each in findings if not draft.refused or each.why != draft.refused]
 
 
 def _not_compared(family: str, conversion: Conversion, options: Options) -> str:

@@ -137,3 +137,11 @@ def test_the_shifter_of_another_site_has_its_image_behind_its_command() -> None:
         assert "command: run 3" in {each.became for each in found.findings}
     found = _refused("shifter pull lab/t:4\nsrun shifter run lab/t:4 ./t 3")
     assert "command: ./t 3" in {each.became for each in found.findings}
+
+
+def test_a_container_by_which_a_launcher_is_known_is_said_where_it_is_not_the_run() -> None:
+    found = _refused("apptainer exec t.sif ./mesh -f\nsrun --mpi=pmi2 apptainer exec t.sif ./t")
+    (said,) = (each for each in found.findings if each.what == "apptainer exec t.sif ./mesh -f")
+    assert (said.kind, "not part of what is launched" in said.why) == ("left", True)
+    alone = _refused("srun --mpi=pmi2 apptainer exec t.sif ./t")
+    assert not [each for each in alone.findings if "not part of what is launched" in each.why]
