@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from hpclaunch.convert.draft import sayable, shown
+from hpclaunch.convert.mapping.around.logs import IN_LOGS
 from hpclaunch.convert.mapping.environment.sourced import not_given
 from hpclaunch.convert.mapping.slurm.numbers import no_run
 from hpclaunch.convert.programs.beside import PLUMBING
@@ -133,9 +134,12 @@ def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[in
                 sharing.setdefault(begin, []).append(each)
     sharing = {begin: statements for begin, statements in sharing.items() if len(statements) > 1}
     said: dict[Line, list[frozenset[str]]] = {}
+    of_others: set[Line] = set()  # lines of which more is said than where their output is kept
     for finding in findings:
         lines = [line for place in finding.places if (line := line_of(place)) in sharing]
         words = [_words(finding.what), _words(finding.became)] if lines else []
+        if finding.kind not in ("defect", "assumed") and finding.why != IN_LOGS:
+            of_others.update(lines)
         for line in lines:
             said.setdefault(line, []).extend(words)
     found = set()
@@ -143,7 +147,8 @@ def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[in
         for each in statements:
             word = program_of_statement(each)
             is_command = _PROGRAM.fullmatch(word) is not None and word not in PLUMBING
-            if is_command and not _STARTERS.search(each.written) and not _is_said(word, said.get(shared, ())):
+            is_told = shared in of_others and _STARTERS.search(each.written) is not None
+            if is_command and not is_told and not _is_said(word, said.get(shared, ())):
                 found.add(id(each))
     return found
 

@@ -145,3 +145,12 @@ def test_a_container_by_which_a_launcher_is_known_is_said_where_it_is_not_the_ru
     assert (said.kind, "not part of what is launched" in said.why) == ("left", True)
     alone = _refused("srun --mpi=pmi2 apptainer exec t.sif ./t")
     assert not [each for each in alone.findings if "not part of what is launched" in each.why]
+
+
+@pytest.mark.parametrize("kept", ["", " | tee log.mesh"])
+def test_a_container_beside_the_run_is_said_where_its_output_is_kept_too(kept: str) -> None:
+    found = _refused(
+        f"apptainer exec t.sif ./mesh -f{kept}\nsrun --mpi=pmi2 apptainer exec t.sif ./t | tee log.t"
+    )
+    said = [each.what for each in found.findings if "not part of what is launched" in each.why]
+    assert said == ["apptainer exec t.sif ./mesh -f"]
