@@ -97,6 +97,21 @@ def test_a_folder_that_nothing_tells_is_asked_for(lines: str) -> None:
     assert _workdir(lines) == script_cases.ASK
 
 
+@pytest.mark.parametrize(
+    ("lines", "folder"),
+    [
+        ("if [ ! -f a/x.img ]; then cd a; ./make; cd ..; fi", "."),
+        ("cd /lab\nif [ -d a ]; then cd a/b\ncd -\nfi", "/lab"),
+        ("if [ -d a ]; then pushd a\npopd\nfi\ncd c", "c"),
+        ("if [ -d a ]; then cd a; cd b; cd ..; fi", script_cases.ASK),
+        ("if [ -d a ]; then cd a; fi\nif [ -d c ]; then cd ..; fi", script_cases.ASK),
+        ("if [ -d a ]; then cd a; else cd ..; fi", script_cases.ASK),
+    ],
+)
+def test_a_way_that_leads_back_on_its_own_condition_changes_no_folder(lines: str, folder: str) -> None:
+    assert _workdir(lines) == folder
+
+
 @pytest.mark.parametrize("words", ["$PWD:/w", ".:/w", "./a/..:/w"])
 @pytest.mark.parametrize(
     ("lines", "folder"),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from posixpath import join, normpath
 from shlex import quote
 
@@ -53,7 +54,7 @@ def put(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple[Val
         return ()
     changes = list(changes_of(reading, run))
     if not changes:
-        if run.folder:
+        if run.folder and not _is_back(reading, run):
             _of_walk(reading, run, draft)
         elif start is not None and base and "$" in base:
             draft.ask(("workdir",), _asked_folder(start.written), start.places, start.written)
@@ -141,7 +142,7 @@ def _written(folder: str) -> str:
 
 def changes_of(reading: ShellReading, run: Command) -> Iterator[Command]:
     """The commands before the run that change the folder of the script's shell, from the last on that needs
-    none before it."""
+    none before it, without those on one condition that come back to where they began."""
     found: list[Command] = []
     for command in reading.commands[: moment_of(reading, run)[0]]:
         apart = command.within or command.signals or command.background or command.pipeline[1] > 1
@@ -149,7 +150,22 @@ def changes_of(reading: ShellReading, run: Command) -> Iterator[Command]:
             if command.program == "cd" and _is_whole(_target(command)) and not command.conditions:
                 found.clear()
             found.append(command)
-    yield from found
+    yield from _without_ways_back(reading, found)
+
+
+def _without_ways_back(reading: ShellReading, changes: Sequence[Command]) -> Iterator[Command]:
+    for on, its in groupby(changes, key=lambda each: (each.conditions, each.loops)):
+        together = list(its)
+        if not (on[0] and reached(reading, together, ".") == "."):
+            yield from together
+
+
+def _is_back(reading: ShellReading, run: Command) -> bool:
+    """Whether the walk has two folders for the run since the script goes to another one and back."""
+    either = run.folder[:1] == (Unknown("either", "PWD"),)
+    before = reading.commands[: moment_of(reading, run)[0]] if either else ()
+    its = [each for each in before if each.program in FOLDERS]
+    return bool(its) and not list(_without_ways_back(reading, its))
 
 
 def _of_rounds(reading: ShellReading, run: Command, changes: Sequence[Command]) -> tuple[str, str] | None:
