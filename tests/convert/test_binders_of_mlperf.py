@@ -71,3 +71,25 @@ def test_its_lists_are_held_against_the_machine() -> None:
     )
     (defect,) = (each for each in found.findings if each.kind == "defect")
     assert defect.why.startswith("a dgx-a100 has no CPU 400")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("${LOGGER:-} ${LAB_BIND} python train.py", True),
+        ("$LAB_BIND ./t", True),
+        (': "${LAB_BIND:=}"\n$LAB_BIND ./t', True),
+        (': "${LAB_BIND:=nice}"\n$LAB_BIND ./t', False),
+        ("LAB_BIND=nice\n$LAB_BIND ./t", False),
+        ('echo "bound by $LAB_BIND here"\n./t', False),
+        ("./t $LAB_BIND x", False),
+    ],
+)
+def test_what_a_variable_may_bind_that_nobody_gave_is_said(lines: str, said: bool) -> None:
+    script = f"#!/bin/bash\nset -x\n{lines}\n"
+    found = _converted("./each.sh", each=script)
+    its = [each for each in found.findings if each.what == "LAB_BIND" and "may bind" in each.why]
+    assert bool(its) == said
+    given = {"run.sub": f"{_HEAD}srun --mpi=none ./each.sh\n", "each.sh": script}
+    bound = convert(classified(given), Options({"LAB_BIND": "numactl --cpunodebind=1"}))
+    assert not said or _job(bound)["bind"] == {"cpus": "none", "memory": "none"}

@@ -31,6 +31,11 @@ _CHOOSES = re.compile(
 )
 _LOCAL = "bind.cpus: local, the default: the cores beside the rank's GPU"
 _SCRIPT = re.compile(r"(^|/)[\w.-]+\.(sh|bash)$")
+# ${LOGGER:-} ${NAME_BIND} python ...: a variable that has what binds, with others in front of it at most.
+_BY_VARIABLE = re.compile(
+    r"^[ \t]*(?:\$\{?\w+(?::-\w*)?\}?[ \t]+){0,8}\$\{?(\w*BIND\w*)(?::?-)?\}?[ \t]+(?=[\w./$\"'])",
+    re.MULTILINE,
+)
 
 
 def texts(run: Step, scripts: Sequence[Source], commands: Sequence[Command]) -> list[Source]:
@@ -157,6 +162,8 @@ def _binds(run: Step, source: Source, tables: Sequence[Source], draft: Draft) ->
     environment = evaluated.environment_of(run.command, draft.number("nodes"), draft.number("ranks_per_node"))
     found, binders = _binding_lines(source, environment)
     if not found:
+        if ("bind", "cpus") not in draft.facts:
+            _perhaps_binds(source, environment, draft)
         draft.say(
             "carried",
             (Place(source.name),),
@@ -178,6 +185,23 @@ def _binds(run: Step, source: Source, tables: Sequence[Source], draft: Draft) ->
         why="it is in a script that the job starts as it is",
         todo="take it out of the script and `bind` out of the job file: each rank then gets the cores beside "
         "its GPU, whatever the machine",
+    )
+
+
+def _perhaps_binds(source: Source, environment: Mapping[str, str], draft: Draft) -> None:
+    """Say that a variable which may have what binds is taken for unset, where nothing gives it."""
+    found = _BY_VARIABLE.search(source.text)
+    name = found[1] if found is not None else ""
+    given = re.compile(rf"^[^#\n]*(?:(?<![\w$]){name}\+?=|\$\{{{name}:?=(?!}}))", re.MULTILINE)
+    if found is None or name in environment or given.search(source.text):
+        return
+    draft.say(
+        "assumed",
+        (Place(source.name, source.text.count("\n", 0, found.end()) + 1),),
+        name,
+        became="not set",
+        why="nobody gave it: what it has may bind the ranks",
+        todo=f"where the operator had set it convert again with --env {name}=...",
     )
 
 
