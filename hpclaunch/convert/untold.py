@@ -122,6 +122,13 @@ _HANDED = Told("left", "", "it hands the variable on to the ranks: see what is s
 _NOT_REACHED = Told(
     "without effect", "", "the script does not come to it with the values that its variables have"
 )
+# "No command given to execute" (libsrun/opt.c of Slurm's sources).
+_NO_COMMAND = Told(
+    "left",
+    "",
+    "it has no command behind its options, and starts nothing",
+    "write what it is to start, and convert again",
+)
 _MAY_START = Told(
     "unread",
     "",
@@ -189,6 +196,8 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return _NOT_REACHED
     its = [each for each in walk.commands(statement.place) if each.program == program]
     inner = [layers(each.words) for each in its]
+    if program == "srun" and inner and all(len(found) == 2 and not found[-1].words for found in inner):
+        return _NO_COMMAND
     if any(found[-1].words and any(layer.program in PER_GPU for layer in found) for found in inner):
         return _STARTS_RANKS
     is_known = program in _HELPS or program in STARTERS

@@ -90,3 +90,13 @@ def test_what_the_shell_sets_up_for_a_run_that_is_not_known_is_the_commands_to_d
     found = convert(classified({"go.sh": text}), Options({}))
     (said,) = [each for each in found.findings if each.what == line]
     assert (said.kind, said.why) == ("left", "the command, which is asked for, has to do it")
+
+
+def test_a_srun_without_a_command_is_said_to_start_nothing() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -t 9\n"
+    found = convert(classified({"go.sh": f"{head}srun --export=ALL -n 4\n"}), Options({}))
+    (why,) = (each.why for each in found.findings if each.key == "command")
+    assert "but srun --export=ALL -n 4, which has no command behind its options" in why
+    found = convert(classified({"go.sh": f"{head}srun -n 4\nsrun --mpi=none -n 2 ./t\n"}), Options({}))
+    (said,) = (each for each in found.findings if each.what == "srun -n 4")
+    assert said.why == "it has no command behind its options, and starts nothing"

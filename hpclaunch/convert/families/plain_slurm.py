@@ -153,6 +153,8 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
         why, todo = f"no line is known to start any but what {names} may start", f"convert again with {names}"
         places = tuple(each for each, _ in files)
     elif beside := reading.of("srun"):
-        which = f"{beside[0].brief()}, which prepares or looks at the nodes"
+        has_command = bool(layers(beside[0].words)[-1].words)
+        does = "prepares or looks at the nodes" if has_command else "has no command behind its options"
+        which = f"{beside[0].brief()}, which {does}"
         why, places = f"no line is known to start any but {which}", (beside[0].place,)
     no_run.put(reading, found, no_run.Unknown(place, places, why, todo=todo), draft)
