@@ -154,3 +154,10 @@ def test_a_container_beside_the_run_is_said_where_its_output_is_kept_too(kept: s
     )
     said = [each.what for each in found.findings if "not part of what is launched" in each.why]
     assert said == ["apptainer exec t.sif ./mesh -f"]
+
+
+def test_an_image_by_a_path_from_here_is_said_once() -> None:
+    for name in ("./t.sif", "./../lab/t.sif", "../lab/t.sif"):
+        found = _refused(f"apptainer exec {name} python ./t.py")
+        its = [each.what for each in found.findings if each.what.startswith("the image ")]
+        assert its == [f"the image {name.removeprefix('./')}"]

@@ -52,12 +52,12 @@ def say_images(reading: ShellReading, draft: Draft) -> None:
             continue  # its image is told, or asked for, by the line that makes it
         named = path(layer.words[0]) if layer is not None and layer.words else None
         text = named.removeprefix("docker://") if named is not None else None
-        if text is None or named is None or any(text in each for each in told):
+        if text is None or named is None or any(text.removeprefix("./") in each for each in told):
             continue
         if run is not None and command.place not in of_run:
             _say_beside(command, text, its[-1], draft)
             continue
-        told.add(text)
+        told.add(text := text.removeprefix("./"))
         source = pulled.source(reading, text)
         if source is not None and ("image",) not in draft.facts:
             draft.put(("image",), reference(source[0]), (command.place, source[1]), text)
