@@ -215,3 +215,10 @@ def test_an_image_that_is_another_one_in_each_round_is_said_to_be_that() -> None
         (asked,) = (each for each in found.findings if each.key == "image" and each.kind == "question")
         assert why in asked.why
         assert ("is not told" in asked.why) == (loop == run)
+
+
+def test_what_is_said_of_an_images_own_command_names_it() -> None:
+    sarus = "#!/bin/bash\n#SBATCH -N 2\nsrun sarus run lab/t:1\n"
+    for found in (_docker("lab/t:1"), convert(classified({"run.sh": sarus}), Options({}))):
+        assert not [each for each in found.findings if not each.what]
+        assert [each for each in found.findings if each.what == "the image's own command"]

@@ -18,6 +18,7 @@ from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.image import is_file
 
+OF_IMAGE = "the image's own command"
 # Folders that each node has of its own.
 _OF_NODE = re.compile(r"/(?:tmp|var/tmp|dev/shm|run|raid|local|localscratch|mnt/(?:nvme|local)\w*)/")
 

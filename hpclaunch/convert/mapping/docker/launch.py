@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import trials
 from hpclaunch.convert.mapping.bind import binding, of_mpirun, ompi_bind
+from hpclaunch.convert.mapping.container.images import OF_IMAGE
 from hpclaunch.convert.mapping.docker import arguments, container, env_files, ranks, sizes, standard_input
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.environment import handed_on, reached
@@ -152,7 +153,7 @@ def _put_unbound(main: Started, draft: Draft) -> None:
             question = f"what ranks are bound to (local, or none): {hidden} in {main.text} may start some"
             draft.ask(("bind", kind), question, (main.command.place,), main.text)
         else:
-            draft.put(("bind", kind), "none", (main.command.place,), main.text, why=why)
+            draft.put(("bind", kind), "none", (main.command.place,), main.text or OF_IMAGE, why=why)
 
 
 def _is_podman(main: Started) -> bool:
@@ -306,7 +307,7 @@ def _put_command(
         draft.put(("rendezvous",), "torch", places, what, why=why)
     if written.doubt or not words:
         missing = f"{written.doubt} is not told" if written.doubt else "docker run leaves it to the image"
-        draft.ask(("command",), f"what each rank executes: {missing}", places, what)
+        draft.ask(("command",), f"what each rank executes: {missing}", places, what or OF_IMAGE)
         return
     doubts = [each for each in in_doubt(reading, words) if ("env", each) not in draft.facts]
     doubts = [each for each in doubts if not stand_ins.get(each)]

@@ -10,6 +10,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond
 from hpclaunch.convert.mapping.around.rounds import names_in, submitters_in
 from hpclaunch.convert.mapping.container import enroot
+from hpclaunch.convert.mapping.container.images import OF_IMAGE
 from hpclaunch.convert.mapping.environment import reached
 from hpclaunch.convert.mapping.environment.in_order import Export, Prepared, in_order
 from hpclaunch.convert.mapping.environment.owners import owner
@@ -83,7 +84,7 @@ def put(
     old = _read_before(reading, run, words)
     typed = _is_typed_into(run, words)
     if written.doubt or not words or old or typed or run.option("multi-prog"):
-        nothing = "nothing" if run.in_enroot is None else "the image's own command, which no line tells"
+        nothing = "nothing" if run.in_enroot is None else f"{OF_IMAGE}, which no line tells"
         why = why_not_told(reading, run.command, words, written.doubt) if written.doubt else nothing
         if run.option("multi-prog"):
             why = "several programs, which a file names"
@@ -92,7 +93,7 @@ def put(
         elif old:
             why = f"{' '.join(map(shown, words))}, and {old} is read there before the script gives it a value"
         question = f"what each rank executes: {why}"
-        draft.ask(("command",), question, lines, run.text)
+        draft.ask(("command",), question, lines, run.text or OF_IMAGE)
     else:
         what = " ".join(map(shown, words)) or run.text
         why = _EACH_RANK if run.front is not None else ""
