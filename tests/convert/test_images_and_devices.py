@@ -1,4 +1,4 @@
-"""What a container has: its image and entrypoint, and the devices that are asked for it."""
+"""What a container has: its image, mounts and entrypoint, and the devices that are asked for it."""
 
 from typing import Any
 
@@ -222,3 +222,20 @@ def test_what_is_said_of_an_images_own_command_names_it() -> None:
     for found in (_docker("lab/t:1"), convert(classified({"run.sh": sarus}), Options({}))):
         assert not [each for each in found.findings if not each.what]
         assert [each for each in found.findings if each.what == "the image's own command"]
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        (""": "${M:='/a/b:/b,/c/d:/d'}\"""", True),
+        ("M='/a/b:/b,/c/d:/d'", False),
+        (': "${M:=/a/b:/b,/c/d:/d}"', False),
+    ],
+)
+def test_a_quote_that_a_mount_has_in_its_value_is_asked_about(given: str, asked: bool) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -n 1 --gpus-per-node=1 -t 5\n"
+    run = 'srun --container-image=lab/t:1 --container-mounts="$M" ./t\n'
+    found = convert(classified({"go.sh": f"{head}{given}\n{run}"}), Options({}))
+    assert loaded(found.job)["mounts"] == ([ASK, ASK] if asked else ["/a/b:/b", "/c/d:/d"])
+    whys = [each.why for each in found.findings if each.key.startswith("mounts") and each.kind == "question"]
+    assert len([why for why in whys if "its quote is a character of the path" in why]) == 2 * asked

@@ -25,6 +25,9 @@ _USUAL = frozenset(
     {"rw", "rbind", "bind", "rprivate", "private", "x-create=auto", "x-create=dir", "x-create=file"}
 )
 _DEFAULT = frozenset({"rw", "rbind"})
+_QUOTES = ("'", '"')
+# Within double quotes a single one is kept (bash(1), "QUOTING"): "${MOUNTS:='/a:/b'}" has both in its value.
+_IS_PART = "its quote is a character of the path, as a quote within quotes of the other kind is"
 _RELATIVE = re.compile(r"\.\.?(?:[:/]|$)")
 _VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 
@@ -180,8 +183,9 @@ def _mount(entry: Entry, draft: Draft) -> tuple[str, str | dict[str, object], st
     target = path(others[0]) if others and others[0] else source
     if source is None or target is None or "\n" in source + target:
         return target or "", "", ""
-    if not source.startswith(("/", ".")):
-        why = "Pyxis takes no source that does not begin with / or ."
+    is_quoted = any(text[:1] in _QUOTES or text[-1:] in _QUOTES for text in (source, target))
+    if is_quoted or not source.startswith(("/", ".")):
+        why = _IS_PART if is_quoted else "Pyxis takes no source that does not begin with / or ."
         draft.ask(
             ("mounts", draft.count("mounts")), f"SRC:DST for {shown(entry.value)}: {why}", entry.places, what
         )
