@@ -338,6 +338,9 @@ def test_an_error_about_what_the_operator_gives_has_no_value(given_: str, tmp_pa
         "# no need to pass:  -x NAME=$VALUE",
         "export A=1 # ends where no --lab_key argument was given",
         'RUN_TOKEN="lab_$(date +%Y%m%d_%H%M)_${SLURM_JOB_ID}"',
+        'echo "HF_TOKEN: Set"',
+        'echo "LAB_API_KEY: not set"',
+        "echo LAB_PASSWORD=missing",
     ],
 )
 def test_what_is_said_of_a_secret_and_an_option_are_none(text: str) -> None:
@@ -345,7 +348,14 @@ def test_what_is_said_of_a_secret_and_an_option_are_none(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [f"./t --lab_key {S} # argument", f"# ./t --lab_key {S}", f'A_TOKEN="lab_$(date){S}"']
+    "text",
+    [
+        f"./t --lab_key {S} # argument",
+        f"# ./t --lab_key {S}",
+        f'A_TOKEN="lab_$(date){S}"',
+        f'echo "HF_TOKEN: set{S}"',
+        f'echo "HF_TOKEN: {S} is set"',
+    ],
 )
 def test_what_stands_beside_such_words_is_one_all_the_same(text: str) -> None:
     assert S in "".join(values(text))
