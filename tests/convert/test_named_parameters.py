@@ -105,3 +105,16 @@ def test_a_seed_that_trials_set_is_not_asked_for() -> None:
     job = loaded(found.job)
     assert (job["command"], job["trials"]["seed"], "env" in job) == ("exec ./t --seed $SEED", "SEED", False)
     assert not [each for each in found.findings if each.kind == "question"]
+
+
+@pytest.mark.parametrize("gives", ["MASTER_ADDR=$(./first-node)\n", ""])
+def test_an_address_that_a_program_tells_is_asked_for_and_not_said_to_be_untold(gives: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 5\n"
+    found = convert(
+        classified({"go.sh": f"{head}{gives}srun --mpi=none ./t --at $MASTER_ADDR\n"}), Options({})
+    )
+    asked = {each.key: each.todo for each in found.findings if each.kind == "question"}
+    assumed = [each.why for each in found.findings if each.became == "rendezvous: torch"]
+    assert ("env.MASTER_ADDR" in asked) == bool(gives)
+    assert bool(assumed) == (not gives)
+    assert not gives or "rendezvous: torch in its place" in asked["env.MASTER_ADDR"]

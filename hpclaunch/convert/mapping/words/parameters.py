@@ -90,14 +90,15 @@ def _parameter(reading: ShellReading, run: Command, part: Unknown, names: "_Name
     return None if is_secret(name) else Parameter(name, shown((part,)), question, places)
 
 
-def ask(parameters: Sequence[Parameter], draft: Draft) -> set[str]:
-    """Ask for these variables of the job, but for those that it has already, or that trials set. Returns
-    their names."""
+def ask(parameters: Sequence[Parameter], draft: Draft, todo: Mapping[str, str]) -> set[str]:
+    """Ask for these variables of the job, but for those that it has already, or that trials set. `todo` is
+    what to do about some of them. Returns their names."""
     seed = draft.facts.get(("trials", "seed"))
     for each in parameters:
         if ("env", each.name) not in draft.facts and (seed is None or seed.value != each.name):
             draft.unsay(("env", each.name))
-            draft.ask(("env", each.name), each.question, each.places, each.stands_for)
+            what = todo.get(each.name, "")
+            draft.ask(("env", each.name), each.question, each.places, each.stands_for, todo=what)
     return {each.name for each in parameters}
 
 

@@ -40,6 +40,10 @@ _SHELL = (
 )
 _ACTIVATE = "where they need such an environment activate it in the command, or write its PATH in env"
 _EACH_RANK = "what the shell did once on a node, before the launcher, each rank does for itself"
+_OF_TORCH = (
+    "write it in the job file, or rendezvous: torch in its place: hpclaunch then sets it, the address to "
+    "that of the job's first node"
+)
 _UNTOLD: Value = (Unknown("variable", ""),)
 _GOES = frozenset(("chdir", "wdir"))
 _RULES = re.compile(r"shopt\s|set\s+(?:-\w*f|-o\s+noglob)")
@@ -99,11 +103,12 @@ def put(
         why = _EACH_RANK if run.front is not None else ""
         draft.put(("command",), written.plain, lines_of(reading, run), what, why=why)
         names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
-        _rendezvous(written.names, lines, draft)
+        made = {each.name for each in asked}
+        _rendezvous([name for name in written.names if name not in made], lines, draft)
         set_here = {name for name, _ in around.later}
         added = {name for _, value in around.later for name in names_in(value) if name in set_here}
         own = set_here - added | set(around.stand_ins.values())
-        own |= parameters.ask(asked, draft)
+        own |= parameters.ask(asked, draft, dict.fromkeys(rendezvous.COMPUTED, _OF_TORCH))
         wanted = [name for name in names if name not in own and (image or name != "PWD")]
         first = "; ".join(" ".join(map(shown, each)) for each in before[:_MOST_NAMED])
         reached.inherit([name for name in wanted if name not in added], lines, draft, what, before=first)
