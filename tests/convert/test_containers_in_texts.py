@@ -53,6 +53,8 @@ def test_the_image_of_a_script_of_the_ranks_is_told(start: str) -> None:
         ("./each.py apptainer /i/t.sif --with 'x y'", ["/i/t.sif"]),
         ("./each.sh --image=/i/t.sqsh ./t", ["--image=/i/t.sqsh"]),
         ("./each.sh a.sif:b", []),
+        ('./each.sh "lab launch --from /i/t.simg ./{1}" ::: a b', ["/i/t.simg"]),
+        ('./each.sh "lab launch --from /i/t.simg.old ./{1}" ::: a b', []),
     ],
 )
 def test_the_image_of_words_that_a_program_is_handed_is_told(command: str, told: list[str]) -> None:

@@ -37,6 +37,7 @@ _NEAR = 80  # characters in front of it that are looked at
 _SAY = that("says")
 _WITH_FILES = that("says", "looks", "copies", "files", "archives", "fetches", "builds", "compiles")
 _MOST = 200  # words of a command that are looked at
+_LONGEST = 10_000  # characters of each
 _MAY = re.compile(rf"\b{any_of(CONTAINERS, ('enroot', 'shifter', 'sarus'))}\b")
 _WHY = (
     "what each rank executes starts the container: the job has no image, and what is said of mounts and "
@@ -55,7 +56,12 @@ def say(reading: ShellReading, run: Step, scripts: Sequence[Source], draft: Draf
         what = " ".join([layer.program, *options, *map(shown, layer.words[:1])])
         draft.say("left", (command.place,), what, why=_WHY, todo=_TODO)
         return
-    file = next((shown(word) for word in run.words[1 : _MOST + 1] if _FILE.search(shown(word))), "")
+    words = [shown(word)[:_LONGEST] for word in run.words[1 : _MOST + 1]]
+    if (
+        program_of(run.words) not in SHELLS
+    ):  # whose texts were read; those of another, as parallel's, were not
+        words = [piece for word in words for piece in word.split()]
+    file = next((each for each in words if _FILE.search(each)), "")
     if file and program_of(run.words) not in _WITH_FILES:
         draft.say("left", (run.command.place,), file, why=_OF_FILE, todo=_TODO)
 
