@@ -90,6 +90,17 @@ def test_what_a_refused_launcher_does_not_tell_is_not_determined() -> None:
     }
 
 
+@pytest.mark.parametrize("starts", ["srun --mpi=pmix singularity exec x.sif ./t", "srun --mpi=pmix ./t"])
+def test_the_gpus_of_whole_nodes_are_all_of_each_also_where_the_launcher_is_refused(starts: str) -> None:
+    found = _of(f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4\n#SBATCH --exclusive\n{starts}\n")
+    gpus = _facts(found)["GPUs"]
+    assert (gpus.told, [each.line for each in gpus.places]) == (
+        "all of each node, which the job file need not say",
+        [3],
+    )
+    assert gpus.state == ("told" if "singularity" in starts else "default")
+
+
 @pytest.mark.parametrize("script", ["#!/bin/csh\nsrun ./t\n", "echo nothing\n", "#PBS -l nodes=2\n./t\n"])
 def test_an_input_that_nobody_reads_has_all_of_them_too(script: str) -> None:
     assert list(_facts(_of(script))) == list(_KEYS)

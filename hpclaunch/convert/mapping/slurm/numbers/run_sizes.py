@@ -333,6 +333,7 @@ def no_gpus(
     if found.whole:
         lines = next(each.places for each in of_batch(reading) if each.name == "exclusive")
         why = "--exclusive gives all GPUs of a node, and so does a job file that does not say how many"
-        draft.say("assumed", lines, "no line says how many GPUs", became="all GPUs of each node", why=why)
+        became = "gpus_per_node: all of each node, which the job file need not say"
+        draft.say("assumed", lines, "no line says how many GPUs", became=became, why=why)
     else:
         draft.ask(("gpus_per_node",), f"how many GPUs on each node: {doubt}", places, "GPUs")
