@@ -61,3 +61,24 @@ def test_an_array_that_mounts_are_made_of_is_told_as_such() -> None:
     kinds = {place.line: each.kind for each in found.findings for place in each.places}
     assert "/data:/d" in found.job
     assert (kinds[3], kinds[5]) == ("carried", "without effect")
+
+
+_KEYS_NOT_TOLD = """#!/bin/bash
+#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 9
+read -r -a crops <<< "${CROPS}"
+declare -A barn=()
+for crop in "${crops[@]}"; do
+  barn["${crop}"]=$(store_of "$crop")
+done
+"""
+
+
+@pytest.mark.parametrize("more", ["", "barn[rye]=/r\n"])
+@pytest.mark.parametrize("key", ["${crop}", "rye-2", "8row", "/a/b"])
+def test_an_element_behind_keys_that_nobody_knows_is_asked_for_and_not_empty(more: str, key: str) -> None:
+    run = f'srun --mpi=none --container-image="${{barn[{key}]}}" --export=ALL,STORE="${{barn[{key}]}}" ./t\n'
+    text = f'{_KEYS_NOT_TOLD}{more}for crop in "${{crops[@]}}"; do\n{run}done\n'
+    found = convert(classified({"run.sub": text}), Options({}))
+    asked = {each.key: each.why for each in found.findings if each.kind == "question"}
+    said = "barn gets its elements where their indexes or keys are not told"
+    assert (asked["image"], asked["env.STORE"]) == (f"the image: {said}", said)

@@ -85,7 +85,9 @@ class Lookup(ABC):
             return []
         if isinstance(variable.value, Array):
             return self._elements(variable.value, expansion)
-        return [variable.value] if expansion.index is None else self._other(expansion.index, variable.value)
+        if expansion.index is None:
+            return [variable.value]
+        return self._other(name, expansion.index, variable.value)
 
     def _of_arguments(self, name: str) -> list[Value]:
         """The values of $@, $*, $# or $1."""
@@ -135,13 +137,15 @@ class Lookup(ABC):
         self.budget.spend(len(array.items) // 4)
         return [unknown] if any(may_be_many(value) for value in array.items.values()) else []
 
-    def _other(self, index: Word, value: Value) -> list[Value] | None:
+    def _other(self, name: str, index: Word, value: Value) -> list[Value]:
         """An element of what is no array, as far as is known: the first is the value."""
         number = self.number(index)
         if number == 0:
             return [value]
         may_be_array = len(value) == 1 and isinstance(value[0], Unknown) and value[0].kind == "either"
-        return None if number is None else [value] if may_be_array else []
+        if may_be_array:
+            return [value]
+        return [(Unknown("either", name),)] if number is None else []
 
     def _key(self, index: Word | None, array: Array) -> int | str | None:
         """The key of an element as its array has it, None where it is not known."""

@@ -49,6 +49,8 @@ def alternatives(reading: ShellReading, name: str) -> str:
         return f"{name} is of an array of jobs, and nothing gives one: --env SBATCH_ARRAY_INX=1-8 does"
     own = [each for each in by_itself(reading, name) if in_doubt(reading, [each.value])]
     given = [each for each in reading.given(name) if each not in own]
+    if len(given) > 1 and all(map(_has_none_told, given)):
+        return f"{name} gets its elements where their indexes or keys are not told"
     told = list(dict.fromkeys(text for each in given if (text := _text(each))))
     if not told:
         return f"{name} is made where the script runs"
@@ -111,6 +113,12 @@ def by_itself(reading: ShellReading, name: str) -> Sequence[Assigned]:
 def _is_own(given: Assigned) -> bool:
     part = given.value[0] if len(given.value) == 1 else ""
     return isinstance(part, Unknown) and part.kind in ("either", "variable") and part.name == given.name
+
+
+def _has_none_told(given: Assigned) -> bool:
+    """Whether it is an array of which no element is known: an empty one, or with what it had before."""
+    before = (Unknown("either", given.name),)
+    return given.array is not None and all(each == before for each in given.array)
 
 
 def with_numbers(reading: ShellReading, run: Command, value: Value) -> Value:
