@@ -23,22 +23,21 @@ from hpclaunch.convert import (
 )
 from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.families import no_launcher
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.mapping import other_schedulers
-from hpclaunch.convert.mapping.around import beyond
 from hpclaunch.convert.mapping.container import in_texts
+from hpclaunch.convert.mapping.docker import engines
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.batch import allocation
 from hpclaunch.convert.mapping.slurm.scripts.submitted import say_others, say_submitter, unwrapped
-from hpclaunch.convert.mapping.slurm.starts import ended
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import (
     BY_MPI,
     CONTAINERS,
     OTHER_SUBMITTERS,
-    REMOTE,
     STEPS,
     SUBMITTERS,
     any_of,
@@ -211,6 +210,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
             launch = launch_facts.facts(draft, Secrets([]))
             return Conversion(_UNKNOWN, "", draft.refused, tuple(draft.findings), {}, launch=launch)
     reading = sources.read(inputs, options.environment, draft, options.arguments)
+    reading = engines.settled(reading, draft)
     given = (shlex.join(options.arguments or ()), *_exported(options))
     secrets = Secrets([*[each.text for each in inputs], *given], reading.assigned)
     too_much = _too_much(reading, secrets)
@@ -230,18 +230,8 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         sourced.ask(reading, draft)
         rendezvous.of_ranks_alone(draft)
     else:
-        said = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
-        by_ssh = next(iter(reading.of(*REMOTE)), None)
-        if by_ssh is not None:
-            said = f"{by_ssh.place}: what {by_ssh.program} starts on other hosts is no launcher known here"
-        if by_variable := beyond.started_by_variable(reading):
-            said = f"{by_variable[1][0]}: what starts there is not determined: {by_variable[0]}"
-        unread = next((each for each in reading.unclear if each.unread), None)
-        if unread:
-            said = f"nothing that was read of it starts ranks. {unread.place}: {unread.text}"
-        end = ended.before_the_run(reading)
-        said, todo = ended.said(end) if end is not None else (said, "")
-        draft.refuse(said, _script(reading, inputs), _UNKNOWN, todo=todo)
+        said, todo, places = no_launcher.said(reading)
+        draft.refuse(said, places or _script(reading, inputs), _UNKNOWN, todo=todo)
     cores.settle(draft)
     if name == "docker_ssh":
         as_root.settle(draft)

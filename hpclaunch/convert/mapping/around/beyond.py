@@ -145,14 +145,18 @@ def _opposite(condition: str) -> str:
 def started_by_variable(reading: ShellReading) -> tuple[str, tuple[Place, ...]] | None:
     """What starts ranks by a variable of which the script makes one launch or another ($CMD): what it may be,
     and its lines."""
+    looked_at: set[str] = set()
     for command in reading.commands:
-        names = in_doubt(reading, command.words[:1])
-        given = reading.given(names[0]) if names else ()
+        name = next(iter(in_doubt(reading, command.words[:1])), "")
+        if not name or name in looked_at:
+            continue
+        looked_at.add(name)
+        given = reading.given(name)
         if any(
             program_of([(word,)]) in _STARTERS for each in given for word in shown(each.value).split()[:1]
         ):
             texts = " or ".join(dict.fromkeys(repr(shown(each.value)) for each in given))
-            may_be = f"{names[0]} is {texts}, and which of them {decided(reading, names[0])}"
+            may_be = f"{name} is {texts}, and which of them {decided(reading, name)}"
             return may_be, (command.place, *(each.place for each in given))
     return None
 

@@ -1,0 +1,67 @@
+"""Why a script of which no line is known to start anything is refused."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from hpclaunch.convert.mapping.around import beyond
+from hpclaunch.convert.mapping.slurm.starts import ended
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, REMOTE, STEPS
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.statements import Function
+from hpclaunch.readback.shell.values import shown
+from hpclaunch.values.conversion import Place
+
+_NOTHING = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
+_STARTERS = frozenset((*STEPS, *CONTAINERS, *BY_MPI, *BY_TORCH))
+_FIRST = re.compile(r"(?:sudo\s+)?(?:\$\{?(\w+)\}?|(\S+))\s+\S")
+_CALLER = "give the script that calls it, and this one in front of it"
+
+
+def said(reading: ShellReading) -> tuple[str, str, Sequence[Place]]:
+    """The reason, what to do, and the lines that it is about, none where it is the script as a whole."""
+    end = ended.before_the_run(reading)
+    if end is not None:
+        return *ended.said(end), ()
+    unread = next((each for each in reading.unclear if each.unread), None)
+    if unread is not None:
+        return f"nothing that was read of it starts ranks. {unread.place}: {unread.text}", "", ()
+    several = beyond.started_by_variable(reading) or beyond.started_in_rounds(reading)
+    if several is not None:
+        may_be, places = several
+        return f"{places[0]}: what starts there is not determined: {may_be}", "", places
+    by_ssh = next(iter(reading.of(*REMOTE)), None)
+    if by_ssh is not None:
+        why = f"{by_ssh.place}: what {by_ssh.program} starts on other hosts is no launcher known here"
+        return why, "", ()
+    unknown = beyond.started_by_unknown(reading)
+    if unknown is not None:
+        command, name = unknown
+        why = f"{command.place}: what {command.brief()} starts is not told, as nothing gives {name}"
+        return why, f"convert again with --env {name}='...'", (command.place,)
+    uncalled = _in_a_function(reading)
+    if uncalled is not None:
+        place, name = uncalled
+        why = f"{place}: what starts a launch is in the function {name}, which no line calls"
+        return why, _CALLER, (place,)
+    return _NOTHING, "", ()
+
+
+def _in_a_function(reading: ShellReading) -> tuple[Place, str] | None:
+    """The line of a launcher to which the script does not come, and the function that it is in."""
+    come_to = {(each.place.file, each.place.line) for each in reading.commands}
+    within = ("", 0, "")
+    for each in reading.statements:
+        file, line = each.place.file, each.place.line
+        if isinstance(each.part, Function):
+            within = (file, line + each.part.written.count("\n"), each.part.name)
+        elif (file, line) not in come_to and file == within[0] and line <= within[1]:
+            found = _FIRST.match(each.written)
+            if found is not None and not _STARTERS.isdisjoint(_programs(reading, found[1], found[2])):
+                return each.place, within[2]
+    return None
+
+
+def _programs(reading: ShellReading, variable: str | None, word: str | None) -> Iterable[str]:
+    """The program that a command begins with, or those that a variable is given."""
+    values = [shown(each.value) for each in reading.given(variable)] if variable else [word or ""]
+    return (first.rpartition("/")[2] for value in values for first in value.split()[:1])

@@ -1,0 +1,78 @@
+"""Why a script of which no line is known to start anything is refused: it is not said that nothing is there
+where only its name is not told."""
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_NOTHING = "nothing in it starts ranks"
+
+
+def _converted(text: str) -> Conversion:
+    return convert(classified({"go.sh": f"#!/bin/bash\n{text}\n"}), Options({}))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("torchrun --nproc_per_node 2", "python"), ("podman run", "apptainer exec"), ("mpirun", "sudo ./start")],
+)
+def test_what_a_condition_makes_the_launcher_is_named(first: str, second: str) -> None:
+    text = f'if [ -e /srv/many ]; then BY="{first}"; else BY="{second}"; fi\n$BY lab/t:1 a.py'
+    refused = _converted(text).refused
+    assert (_NOTHING in refused, f"{first!r} or {second!r}" in refused) == (False, True)
+    assert refused.startswith("go.sh:3")
+
+
+def test_what_nobody_gives_is_named() -> None:
+    found = _converted("mkdir -p out\n$BY -np 4 ./solve")
+    assert found.refused.startswith("go.sh:3")
+    assert "nothing gives BY" in found.refused
+
+
+@pytest.mark.parametrize(
+    "line", ["docker run --rm lab/t:1 ./t", "sudo mpirun -np 2 ./t", "$TOOL run lab/t:1"]
+)
+def test_what_stands_in_a_function_that_no_line_calls_is_named(line: str) -> None:
+    text = f"TOOL=docker\nstart() {{\n  echo now\n  {line}\n}}\n"
+    assert _converted(text).refused == (
+        "go.sh:5: what starts a launch is in the function start, which no line calls"
+    )
+    assert _NOTHING not in _converted(f"{text}start\n").refused
+
+
+def test_a_script_that_starts_nothing_is_said_to_start_nothing() -> None:
+    for text in ("tar -xf a.tar\nrm a.tar", "clean() { rm -f docker; }\nclean", "look() { make mpirun; }"):
+        assert _NOTHING in _converted(text).refused
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "taken", "gpus"),
+    [
+        ("nvidia-docker", "docker", "nvidia-docker", "all of a node's"),
+        ("docker", "nvidia-docker", "nvidia-docker", "all of a node's"),
+        ("docker run", "docker run --gpus all", "docker run --gpus all", "all of a node's"),
+        ("docker", "podman", "docker", "none in"),
+    ],
+)
+def test_an_engine_that_is_found_out_tells_its_container(
+    first: str, second: str, taken: str, gpus: str
+) -> None:
+    """Which of them it is changes no more than whether GPUs are let in, and the assumption is said."""
+    run = "" if " " in first else "run "
+    head = f'if which {second.split()[0]}; then E="{first}"; else E="{second}"; fi'
+    found = _converted(f"{head}\nsudo $E {run}--rm -v /a:/b -e C=1 lab/t:1 ./t\n")
+    told = {each.name: each.told for each in found.launch}
+    assert (told["image"], told["mounts"], told["environment"]) == ("lab/t:1", "/a:/b", "C")
+    (assumed,) = [each for each in found.findings if each.kind == "assumed" and each.what == "E"]
+    assert (assumed.became, {each.line for each in assumed.places}) == (taken, {2, 3})
+    assert [each.what for each in found.findings if gpus in each.why] == ["GPUs"]
+
+
+@pytest.mark.parametrize("second", ["docker run -v /d:/e", "docker exec", "apptainer run", "$OTHER"])
+def test_an_engine_that_may_do_something_else_is_not_taken(second: str) -> None:
+    found = _converted(f'if which x; then E="docker run"; else E="{second}"; fi\n$E lab/t:1 ./t')
+    assert not [each for each in found.findings if each.kind == "assumed" and each.what == "E"]
+    assert _NOTHING not in found.refused
