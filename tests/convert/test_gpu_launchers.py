@@ -286,3 +286,31 @@ def test_launches_that_begin_alike_are_told_apart_in_the_question() -> None:
     (asked,) = (each.why for each in found.findings if (each.kind, each.key) == ("question", "command"))
     assert all(f"/{each}.yaml" in asked for each in (*names[:4], names[-1]))
     assert "; and 2 more)" in asked
+
+
+@pytest.mark.parametrize(
+    ("line", "gpus"),
+    [
+        ("deepspeed --num_gpus=4 t.py", "4"),
+        ("deepspeed --include localhost:0,1,2 t.py", "3"),
+        ("accelerate launch --multi_gpu --num_processes 2 --num_machines 1 t.py", "2"),
+        # Others are chosen, or it is not told that each process has one.
+        ("deepspeed --include localhost:2,3 t.py", ASK),
+        ("CUDA_VISIBLE_DEVICES=6,7 deepspeed --num_gpus=2 t.py", ASK),
+        ("deepspeed --num_gpus=$COUNT t.py", ASK),
+        ("accelerate launch --num_processes 2 t.py", ASK),
+        ("accelerate launch --cpu --multi_gpu --num_processes 2 t.py", ASK),
+        ("torchrun --nproc_per_node 4 t.py", ASK),
+    ],
+)
+def test_gpus_that_a_launcher_is_told_to_take_are_not_asked_for(line: str, gpus: str) -> None:
+    for head in ("#!/bin/bash\n", "#!/bin/bash\n#SBATCH -N 1 -n 1\n"):
+        job = loaded(convert(classified({"go.sh": f"{head}{line}\n"}), Options({})).job)
+        assert str(job["gpus_per_node"]) == gpus
+
+
+def test_gpus_of_a_script_are_not_those_of_its_launcher() -> None:
+    for asked, gpus in (("--gpus-per-node=8", "8"), ("--exclusive", None)):
+        text = f"#!/bin/bash\n#SBATCH -N 1 {asked} --ntasks-per-node=1\ndeepspeed --num_gpus 4 t.py\n"
+        found = loaded(convert(classified({"go.sh": text}), Options({})).job)
+        assert (str(found["gpus_per_node"]) if gpus else found.get("gpus_per_node")) == gpus

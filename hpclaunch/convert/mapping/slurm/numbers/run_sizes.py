@@ -6,7 +6,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
-from hpclaunch.convert.mapping.ranks import launchers, mpi, torch_variables
+from hpclaunch.convert.mapping.ranks import launchers, mpi, own_gpus, torch_variables
 from hpclaunch.convert.mapping.slurm.batch import allocation, gpu_binding, hints
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, outside_allocation
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks, gpus_of, last
@@ -293,8 +293,10 @@ def _unused(reading: ShellReading, draft: Draft, *, is_once: bool) -> None:
             draft.say("replaced", each.places, each.written, why=why)
 
 
-def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> None:
-    """GPUs on a node by the run's own options, or asked for where nothing tells them."""
+def put_gpus(
+    reading: ShellReading, run: Step, found: Allocation, launcher: Layer | None, draft: Draft
+) -> None:
+    """GPUs on a node by the run's own options or by its launcher's, or asked for where nothing tells them."""
     own = [each for each in run.asked if each.name in ("gres", "gpus", "gpus-per-node", "gpus-per-task")]
     fact = draft.facts.get(("gpus_per_node",))
     if fact is None or fact.is_open:
@@ -315,6 +317,13 @@ def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) 
             doubt = f"{gpus.written} does not tell it{hints.of_gpus(run, draft)}"
             question = f"how many GPUs on each node: {doubt}"
             draft.ask(("gpus_per_node",), question, gpus.places, gpus.written)
+        elif (
+            fact is None
+            and not found.whole
+            and launcher is not None
+            and own_gpus.put(reading, run.command, launcher, run.ranks.per_node, draft)
+        ):
+            return
         elif fact is None or (found.whole and not gpus.written):
             no_gpus(reading, found, (run.command.place,), draft, f"{_NO_GPUS}{hints.of_gpus(run, draft)}")
     else:

@@ -86,7 +86,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     files = by_role(reading)
     beyond.defaults(reading, draft)
     per_node = run_sizes.put(reading, run, launch.found, launch.launcher, draft)
-    run_sizes.put_gpus(reading, run, launch.found, draft)
+    run_sizes.put_gpus(reading, run, launch.found, launch.launcher, draft)
     _put_options(launch, draft)
     _put_image(launch, files, draft)
     binding.of_srun((*_of_variables(reading), *run.asked), per_node, draft, options)
