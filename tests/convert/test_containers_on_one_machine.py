@@ -119,3 +119,13 @@ def test_what_only_shows_something_in_a_container_is_no_test_of_the_machine(word
     found = convert(classified({"run.sub": text}), Options({}))
     (its,) = [each for each in found.findings if each.what.startswith("docker exec") and each.kind == "left"]
     assert why in its.why
+
+
+def test_gpus_of_a_container_that_no_line_starts_are_not_said_to_be_let_in() -> None:
+    for before, said in (
+        ("", "the container was there before"),
+        ("docker run -d --gpus all --name t", "all of a node's"),
+    ):
+        start = f"{before} lab/t:1" if before else "true"
+        (gpus,) = (each for each in _converted(f"{start}\ndocker exec t ./t").findings if each.what == "GPUs")
+        assert said in gpus.why

@@ -254,6 +254,8 @@ def put_gpus(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> N
         some = next((each for each in of_gpus if not each.is_told), None)
         if some is not None:
             told = f"docker lets those in that {some.what} names, which is not told"
+        elif not any(layer.program in _RUNS for step in steps for layer in step.layers):
+            told = "the container was there before, and which GPUs docker let into it is not told"
         if _lets_none_in(steps):
             told = "docker is told to let none in (0, but for nodes whose docker does so without an option)"
         draft.ask(key, f"how many GPUs on each node: {told}", places, "GPUs")
@@ -266,6 +268,7 @@ def put_gpus(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> N
         draft.say("defect", let_in.places, let_in.what, why=f"{why}: the others may be another job's")
 
 
+_RUNS = ("docker run", "docker create")
 # Without --gpus, which counts more, these let no GPU in (NVIDIA Container Toolkit, "GPU Enumeration").
 _NO_GPUS = frozenset(("none", "void"))
 
