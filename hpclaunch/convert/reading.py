@@ -150,7 +150,7 @@ class Assumed(Struct, frozen=True):
 class Sourced(Struct, frozen=True):
     """`source NAME ARGUMENTS`. `file` is the input that it was found to be, "" for none: its text was not
     given. `written` is its text, `conditions` are those on which it is sourced, `behind` is how many commands
-    and sources the walk had found before it, and `folder` and `shells` are as of `Command`."""
+    and sources the walk had found before it, and `folder`, `shells` and `within` are as of `Command`."""
 
     place: Place
     name: Value
@@ -161,6 +161,7 @@ class Sourced(Struct, frozen=True):
     behind: tuple[int, int] = (0, 0)
     folder: Value = ()
     shells: tuple[int, ...] = ()
+    within: str = ""
 
 
 class Setter(Struct, frozen=True):

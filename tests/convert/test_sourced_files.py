@@ -97,3 +97,16 @@ def test_how_ranks_of_a_file_that_is_not_given_find_each_other_is_asked_for(task
     text = f"#!/bin/bash\n#SBATCH -N 1 -t 5 --exclusive {tasks}\nrun='srun --mpi=pmix'\nsource tests.sh\n"
     found = convert(classified({"run.sub": text}), Options({}))
     assert any(each.kind == "question" and each.key == "mpi" for each in found.findings) == asked
+
+
+def test_a_file_that_an_output_alone_is_made_of_sets_nothing_for_the_ranks() -> None:
+    """`$(. FILE && echo $NAME)` leaves the script's own variables as they are."""
+    head = "#!/bin/bash\n#SBATCH -N 1 -n 2 -t 9\n"
+    for line, own in (('V="$(. /etc/os-release && echo $ID)"', False), (". /etc/os-release", True)):
+        text = f"{head}{line}\necho $V\nsrun --mpi=none ./t\n"
+        job = loaded(convert(classified({"go.sh": text}), Options({})).job)
+        assert (job["command"] != ["./t"]) == own
+    for line, own in (("echo $(. ./lab.env; echo $ID)", False), (". ./lab.env", True)):
+        found = convert(classified({"go.sh": f"{line}\ndocker run lab/t:1 ./t\n"}), Options({}))
+        told = next(each.told for each in found.launch if each.name == "environment")
+        assert ("lab.env" in told) == own

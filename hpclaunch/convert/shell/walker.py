@@ -233,8 +233,8 @@ class Walker(Texts):
         written = self._current.written if self._current else ""
         on, here = self.context.conditions, python(folder.gone_to(self.state))
         behind = (len(self.commands), len(self.sourced))
-        shells = self.context.shells
-        found = Sourced(self.place, python(words[1]), file, given, written, on, behind, here, shells)
+        shells, within = self.context.shells, self.context.within
+        found = Sourced(self.place, python(words[1]), file, given, written, on, behind, here, shells, within)
         self.sourced.append(found)
         self.status = None
         if not file:

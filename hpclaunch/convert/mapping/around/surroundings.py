@@ -91,7 +91,7 @@ def before(
             found += _rounds(command, run, at(index))
     for sourced in reading.sourced:
         moment = source_at(sourced)
-        if not sourced.file and moment < end and _ENVIRONMENT.search(shown(sourced.name)):
+        if not (sourced.file or sourced.within) and moment < end and _ENVIRONMENT.search(shown(sourced.name)):
             here = path(sourced.name)
             if here is not None and not inside:
                 here = _from_ranks(reading, run, sourced, here, draft)

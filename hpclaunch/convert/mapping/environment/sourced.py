@@ -140,8 +140,9 @@ def say_env(command: Command, its: Sequence[Layer], draft: Draft) -> None:
 
 def lost(reading: ShellReading, draft: Draft) -> list[str]:
     """What set variables of the ranks that nobody knows: files that were not given and that the ranks do not
-    source, and what commands write."""
-    files = (each.file for each in _not_given(reading, draft))
+    source, and what commands write. Within $(...) a file sets nothing for what comes behind."""
+    within = {each.place for each in reading.sourced if each.within}
+    files = (each.file for each in _not_given(reading, draft) if each.place not in within)
     return list(dict.fromkeys((*files, *(each.what for each in draft.findings if each.key == UNTOLD))))
 
 
