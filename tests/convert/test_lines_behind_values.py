@@ -56,3 +56,12 @@ def test_the_lines_behind_a_value_are_those_that_change_it(name: str) -> None:
         for key in keys:
             value, places = before[key]
             assert (number in places) == (after[key][0] != value), (number, key)
+
+
+def test_a_value_of_the_only_round_of_a_loop_has_the_lines_of_the_list() -> None:
+    text = 'IMAGES=(lab/t:1)\nOTHERS=(x)\nfor each in "${IMAGES[@]}"; do\n  docker run $each\ndone\n'
+    found = convert(classified({"go.sh": text}), Options({}))
+    image = next(each for each in found.launch if each.name == "image")
+    assert (image.told, {each.line for each in image.places}) == ("lab/t:1", {1, 3, 4})
+    unused = [each.what for each in found.findings if each.why == "nothing that is launched uses it"]
+    assert unused == ["OTHERS=(x)"]

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from hpclaunch.convert.reading import Loop as Around
 from hpclaunch.convert.shell import loops, over_nodes
-from hpclaunch.convert.shell.names import python
+from hpclaunch.convert.shell.names import python, used
 from hpclaunch.readback.shell import arithmetic, outside
 from hpclaunch.readback.shell.flow import LEAVES, Flow
 from hpclaunch.readback.shell.state import Array, Variable
@@ -36,14 +36,15 @@ def walk_for(shell: "Walker", statement: For) -> Flow:
         if gone is not None:
             return gone
         if rounds.count == 1 and not _COUNTS.search(rounds.over):
-            return _alone(shell, statement, rounds.values[0])
+            return _alone(shell, statement, rounds)
     return _once(shell, statement, statement.name, rounds)
 
 
-def _alone(shell: "Walker", statement: For, value: Value) -> Flow:
+def _alone(shell: "Walker", statement: For, rounds: loops.Rounds) -> Flow:
     """Walk the one round of a loop over what is no count of trials: nothing in it is another one in each
     round."""
-    shell.state.begin(statement.name, value)
+    shell.state.begin(statement.name, rounds.values[0])
+    shell.note_assigned(statement.name, used(rounds.over), default=False)
     flow = shell.tried([partial(shell.run, statement.body)], or_none=False)
     shell.status = None
     return flow if flow in LEAVES else Flow.NEXT
