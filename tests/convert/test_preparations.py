@@ -119,3 +119,11 @@ def test_caches_that_a_container_drops_are_dropped_by_a_step_on_the_host(start: 
     )
     (step,) = job["before_each"]
     assert ("drop_caches" in step["run"], step["where"], step["per"]) == (True, "host", "node")
+
+
+@pytest.mark.parametrize(("ranks", "asked"), [("2", []), ("$1", []), ("1", ["which mpirun starts"])])
+def test_what_mpirun_starts_is_the_run_beside_a_program_of_one_process(ranks: str, asked: list[str]) -> None:
+    text = f"#!/bin/bash\nmpirun -np {ranks} ./solve a > a.out\n./tools/count.py a.out\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    which = [each.why.split(", ")[1] for each in found.findings if "commands may be the run" in each.what]
+    assert which == asked

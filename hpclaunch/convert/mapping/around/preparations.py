@@ -72,7 +72,10 @@ def _say_others(
     """The question which command is the run of a script that starts several programs itself, one after the
     other: the last one was taken."""
     is_own = all(step.command is not run.command for step in steps)
+    every = (*layers(run.command.words), *taken.layers)
+    launcher = next((layer.program for layer in every if layer.program in (*MPI, *PER_GPU)), "")
     is_several = any(layer.program in (*MPI, *PER_GPU) for layer in taken.layers)
+    is_several |= bool(launcher) and (run.ranks.nodes, run.ranks.per_node) != (1, 1)
     if not is_own or is_several or ("command",) not in draft.facts:
         return
     own = alone.commands(reading)
@@ -86,7 +89,8 @@ def _say_others(
     if rivals:
         listed = "; ".join(each.text for each in rivals[:_MOST_SHOWN])
         is_of_script = any(each.place.file != run.command.place.file for each in rivals)
-        which = "that of the script that is read" if is_of_script else "the last one"
+        which = f"which {launcher} starts" if launcher else "the last one"
+        which = "that of the script that is read" if is_of_script else which
         why = f"which is the job's run: {taken.text} was taken, {which}, and it may be another ({listed})"
         todo = "where it is another write that as `command`, and what comes behind it as a step of `after`"
         places = [run.command.place, *(each.place for each in rivals)]
