@@ -15,9 +15,12 @@ from hpclaunch.values.conversion import Finding, Place
 
 _OPTION = Place("--args")
 _ARGUMENT = re.compile(r"\$\{?[1-9@*#]")
+_ARGUMENT_WHOLE = re.compile(r"\$\{[1-9@*#]\d*\}")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _MOST_WAYS = 20
-_SAID = "it comes from the script's arguments, which --args gives"
+_SAID = "comes from the script's arguments, which --args gives"
+# What a question says of the one part of a command that is not told, where it may have several.
+_DOUBT = re.compile(r"and (\S.*) is known only where the script runs$", re.DOTALL)
 
 
 def told(reading: ShellReading, draft: Draft) -> list[Finding]:
@@ -52,7 +55,7 @@ def told(reading: ShellReading, draft: Draft) -> list[Finding]:
             continue
         text = f"{finding.what} {fact.question}"
         if _ARGUMENT.search(text) or not names.isdisjoint(_WORD.findall(text)):
-            question = f"{fact.question}; {_SAID}{several}"
+            question = f"{fact.question}; {_which(fact.question)} {_SAID}{several}"
             todo = (
                 f"write it in the job file, give --set {dotted(key)}=..., or convert again with --args "
                 "'...', the words that stood behind the script's name"
@@ -60,6 +63,12 @@ def told(reading: ShellReading, draft: Draft) -> list[Finding]:
             draft.facts[key] = structs.replace(fact, question=question)
             draft.findings[number] = structs.replace(finding, why=question, todo=todo)
     return found
+
+
+def _which(question: str) -> str:
+    """What comes from the arguments: the argument itself where the question is about another part."""
+    doubt, argument = _DOUBT.search(question), _ARGUMENT_WHOLE.search(question)
+    return argument[0] if doubt and argument and not _ARGUMENT.search(doubt[1]) else "it"
 
 
 def _starts(reading: ShellReading) -> Iterator[Finding]:

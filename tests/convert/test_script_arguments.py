@@ -333,3 +333,10 @@ def test_where_each_submission_has_other_words_that_is_said_with_it() -> None:
     found = convert(classified({"go.sh": go, "r.sh": text}), Options({}))
     (asked,) = [each for each in found.findings if each.key == "env.RATE"]
     assert "go.sh:2: other words each time" in asked.why
+
+
+def test_a_question_about_another_part_of_the_command_names_the_argument() -> None:
+    for tool, said in (("$(dirname $0)/a.out", "; ${1} comes from"), ("$1", "; it comes from")):
+        found = convert(classified({"go.sh": f"mpirun -np 2 {tool} $1\n"}), Options({}))
+        (asked,) = (each for each in found.findings if (each.kind, each.key) == ("question", "command"))
+        assert f"{said} the script's arguments" in asked.why
