@@ -184,3 +184,16 @@ def test_it_is_asked_about_the_number_that_is_not_told(run: str, is_known: bool)
     asked = next(each.why for each in converted(run).findings if each.key == "ranks_per_node")
     assert ("an unknown number of nodes" in asked) == is_known
     assert ("is not a number that the input tells" in asked) != is_known
+
+
+@pytest.mark.parametrize(
+    "start", ["mpirun -np $N ./t", "torchrun --nnodes 1 --nproc_per_node=$N t.py", "mpiexec -npernode $N ./t"]
+)
+def test_a_number_that_a_condition_decides_is_asked_with_what_it_may_be(start: str) -> None:
+    for line, said in (
+        ("N=4; if [ -e /srv/large ]; then N=8; fi", "N is '4' or '8'"),
+        ("N=$(cat n.txt)", "is not a number that the input tells"),
+    ):
+        found = convert(classified({"go.sh": f"{line}\n{start}\n"}), Options({}))
+        (asked,) = [each.why for each in found.findings if each.key == "ranks_per_node"]
+        assert said in asked

@@ -11,6 +11,7 @@ from hpclaunch.convert.mapping.ranks.rendezvous import SETS_ALL, carries_address
 from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Ranks
 from hpclaunch.convert.mapping.words.lines import lines_of
+from hpclaunch.convert.mapping.words.made import untold_number
 from hpclaunch.convert.programs import accelerate, torch
 from hpclaunch.convert.programs.layers import OVER_HOSTS, PER_GPU, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
@@ -124,7 +125,7 @@ def size(
     of_all = option.name == "num_processes" and (layer.option("nnodes") or layer.option("config_file"))
     if count is not None and of_all:
         count = count // nodes if nodes and count % nodes == 0 else None
-    doubt = "" if count is not None else f"{option.written} is not a number that the input tells"
+    doubt = "" if count is not None else untold_number(reading, option)
     return FanOut(count, lines, option.written, doubt)
 
 
@@ -156,7 +157,7 @@ def nodes_of(
         count = int(elastic[1])
         if slurm.get("SLURM_NNODES") != count:
             return None
-    doubt = "" if count else f"{option.written} is not a number that the input tells"
+    doubt = "" if count else untold_number(reading, option)
     lines = (*torch_variables.lines(reading, option), *lines_of(reading, command, option))
     return FanOut(count or None, lines, option.written, doubt)
 

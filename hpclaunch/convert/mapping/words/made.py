@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from shlex import join
 
 from hpclaunch.convert.mapping.words.texts import NAMES_OF_HERE
+from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.reading import Assigned, Command, ShellReading
 from hpclaunch.convert.shell.names import used
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
@@ -41,6 +42,13 @@ def in_doubt(reading: ShellReading, values: Iterable[Value]) -> list[str]:
 def either_of(reading: ShellReading, value: Value) -> str:
     """What the first variable in doubt of the value may be, "" for a value without one."""
     return next((alternatives(reading, name) for name in in_doubt(reading, [value])), "")
+
+
+def untold_number(reading: ShellReading, option: Option) -> str:
+    """Why the number of an option is not told, for a question: what it may be, where that is known."""
+    either = either_of(reading, option.value or ())
+    said = f", and {either}" if either else " is not a number that the input tells"
+    return f"{option.written}{said}"
 
 
 def alternatives(reading: ShellReading, name: str) -> str:

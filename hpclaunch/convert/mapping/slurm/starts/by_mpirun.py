@@ -13,7 +13,8 @@ from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, prepares
 from hpclaunch.convert.mapping.slurm.starts import chosen_hosts
 from hpclaunch.convert.mapping.slurm.starts.chosen_hosts import Chosen
 from hpclaunch.convert.mapping.words.host_lists import lists
-from hpclaunch.convert.programs.layers import MPI, Layer, layers
+from hpclaunch.convert.mapping.words.made import untold_number
+from hpclaunch.convert.programs.layers import MPI, Layer, Option, layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, known
 
@@ -122,7 +123,7 @@ def _of_mpirun(
     elif size.per_node is None:
         is_told = total is not None and (total.total if total.is_total else total.per_node) is not None
         of_nodes = f"{size.what} on {nodes or 'an unknown number of'} nodes"
-        doubt = of_nodes if is_told else f"{size.what} is not a number that the input tells"
+        doubt = of_nodes if is_told else untold_number(reading, _written(layer, size.what))
         sized = Ranks(nodes, None, size.places, doubt)
     else:
         sized = of_all(reading, layer, Ranks(nodes, size.per_node, size.places), found.numbers)
@@ -134,6 +135,11 @@ def _of_mpirun(
         option = chosen.option
         asked = (*asked, Asked("nodes", (Unknown("output", ""),), option.written, chosen.places, "command"))
     return Step(command, (*asked, *of_container), sized, inner, before, of_enroot), layer
+
+
+def _written(layer: Layer, what: str) -> Option:
+    """The option that is written so."""
+    return next((each for each in layer.options if each.written == what), Option("", None, what))
 
 
 def _of_chosen(chosen: Chosen, of_slurm: Ranks) -> Ranks:
