@@ -176,13 +176,14 @@ class Setter(Struct, frozen=True):
 
 class Started(Struct, frozen=True):
     """A command of another input that starts the script, with the words behind the script's name and the
-    variables in front of it."""
+    variables in front of it. `is_bare`: the script has no other variables of that input's."""
 
     place: Place
     written: str
     words: tuple[Value, ...]
     prefix: tuple[tuple[str, Value], ...] = ()
     in_loop: bool = False
+    is_bare: bool = False
 
 
 class Directive(Struct, frozen=True, dict=True):

@@ -153,3 +153,30 @@ def test_what_srun_starts_a_launcher_with_is_the_launchers() -> None:
         "5",
         False,
     )
+
+
+@pytest.mark.parametrize("before", ["", "sudo ", "sudo -u lab "])
+def test_a_script_that_starts_the_container_is_read_where_it_is_started(before: str) -> None:
+    begins = 'docker run -d --name $1 -v "$2":/in --gpus all lab/t:1\n'
+    texts = {"go.sh": f"{before}./begin.sh box /srv\ndocker exec box ./t\n", "begin.sh": begins}
+    found = _converted(texts)
+    told = {each.name: each.told for each in found.launch}
+    assert (told["image"], told["mounts"]) == ("lab/t:1", "/srv:/in")
+    its = [each.why for each in found.findings if "./begin.sh" in each.what]
+    assert its == ["what that script does is told where its commands stand"]
+
+
+@pytest.mark.parametrize(("how", "handed_on"), [("", True), ("sudo -E ", True), ("sudo ", False)])
+def test_sudo_hands_on_nothing_that_is_exported(how: str, handed_on: bool) -> None:
+    texts = {
+        "go.sh": f"export SIZE=7\n{how}./begin.sh box\ndocker exec box ./t\n",
+        "begin.sh": 'docker run -d --name $1 -e "SIZE=$SIZE" lab/t:1\n',
+    }
+    carried = [each.became for each in _converted(texts).findings if each.key == "env.SIZE"]
+    assert any("7" in each for each in carried) == handed_on
+    alone = {
+        "one.sh": f"export SIZE=7\n{how}bash go.sh 3\n",
+        "go.sh": "docker run -e SIZE=$SIZE lab/t:1 ./t $1\n",
+    }
+    said = [each.became for each in _converted(alone).findings if each.key in ("env.SIZE", "command")]
+    assert ("command: ./t 3" in said, any("7" in each for each in said)) == (True, handed_on)

@@ -114,6 +114,11 @@ def by_env(its: Sequence[Layer], exported: Iterable[tuple[str, Value]]) -> tuple
     return given, removed - given.keys()
 
 
+def takes_away(layer: Layer) -> bool:
+    """Whether it hands on nothing that is exported (sudoers(5): env_reset is on by default)."""
+    return layer.program == "sudo" and layer.option("preserve-env") is None
+
+
 def of_env(its: Sequence[Layer]) -> Iterator[str]:
     """Words of such an env that may be any variables: env $(cat FILE) srun ..."""
     for layer in takewhile(lambda each: each.program in IN_FRONT, its):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from hpclaunch.convert.programs import ssh
 from hpclaunch.convert.programs.layers import layers
-from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, SHELLS, STEPS, any_of
-from hpclaunch.convert.programs.plain import IN_FRONT, by_env
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, DOCKERS, SHELLS, STEPS, any_of
+from hpclaunch.convert.programs.plain import IN_FRONT, by_env, takes_away
 from hpclaunch.convert.shell import remote_files, started_files
 from hpclaunch.convert.shell.folder import OF_PROCESS
 from hpclaunch.convert.shell.names import with_names
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
 
 _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH)}(?=[\s;\"']|$)")
-_PERHAPS = IN_FRONT | {*SHELLS}
+# What is in a file among the sources is no text for a container that it starts.
+_STARTS_IN_FILE = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH, DOCKERS)}(?=[\s;\"']|$)")
+_IN_FRONT = IN_FRONT | {"sudo"}
+_PERHAPS = _IN_FRONT | {*SHELLS}
 # What hands the environment on, where a program of another machine or container may get it as it is.
 _HAND_ON = IN_FRONT | {*STEPS, "bash", "xargs", "parallel"}
 _KEEPS_BACK = re.compile(r"--export=(?!ALL\b)")
@@ -43,7 +46,7 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
     if first and "/" not in first and first not in _PERHAPS:
         return False
     its = layers(words)
-    if all(each.program in IN_FRONT for each in its[:-1]):
+    if all(each.program in _IN_FRONT for each in its[:-1]):
         words = its[-1].words
     found = _script(shell, words)
     if found is None:
@@ -52,7 +55,7 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
     if len(text) > _LONGEST or shell.children >= _DEEPEST:
         return False
     if (
-        not _STARTS.search(text)
+        not (_STARTS_IN_FILE if found.name else _STARTS).search(text)
         and not remote_files.names_one(shell, found.text, _STARTS)
         and not (base_name(words[0]) == _BASH and _STARTS.search(_written(_functions_for(shell, text))))
     ):
@@ -66,6 +69,8 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
         if found.name or found.first:
             shell.followed[place] = found.name
         given, removed = by_env(its, shell.environment())
+        if any(map(takes_away, its)):
+            removed = {name for name, _ in shell.environment()} - OF_PROCESS
         _walk(shell, body, unknown, found.arguments, given, removed)
     return True
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hpclaunch.convert.mapping.slurm.batch import export
 from hpclaunch.convert.programs.layers import Layer, layers, may_be_many
 from hpclaunch.convert.programs.names import SHELLS, STEPS, SUBMITTERS
-from hpclaunch.convert.programs.plain import IN_FRONT, by_env
+from hpclaunch.convert.programs.plain import IN_FRONT, by_env, takes_away
 from hpclaunch.convert.reading import Assigned, Started
 from hpclaunch.convert.shell.choose import starts_steps
 from hpclaunch.readback.shell import inside
@@ -17,7 +17,7 @@ from hpclaunch.readback.shell.values import Unknown, Value, base_name, known
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
 
-_AROUND = frozenset((*SUBMITTERS, *IN_FRONT))
+_AROUND = frozenset((*SUBMITTERS, *IN_FRONT, "sudo"))
 
 
 def starts(walker: "Walker", script: str) -> tuple[Started, ...]:
@@ -37,8 +37,8 @@ def starts(walker: "Walker", script: str) -> tuple[Started, ...]:
             words = behind_options(words[1:])
         if words and known(words[0]) and walker.files.found(words[0], (command.place.file,)) == script:
             prefix = (*command.prefix, *by_env(its, command.environment)[0].items(), *_exports(its))
-            in_loop = bool(command.loops)
-            found.append(Started(command.place, command.written, tuple(words[1:]), prefix, in_loop))
+            row = (command.place, command.written, tuple(words[1:]), prefix, bool(command.loops))
+            found.append(Started(*row, any(map(takes_away, its))))
     return tuple(found)
 
 
@@ -53,9 +53,10 @@ def begin(walker: "Walker", found: Sequence[Started]) -> None:
     """Be in the script as these start it: it has what they export, their words, and no other variable of
     their file."""
     files = {each.place.file for each in found}
+    bare = any(each.is_bare for each in found)
     for each in walker.assigned if found else ():
         variable = walker.state.get(each.name)
-        if each.place.file in files and variable is not None and not variable.exported:
+        if each.place.file in files and variable is not None and (bare or not variable.exported):
             walker.state.set(each.name, Variable(None))
     for name, place in {name: each.place for each in found for name, _ in each.prefix}.items():
         values = {dict(each.prefix).get(name) for each in found}
