@@ -97,3 +97,17 @@ def test_of_two_sourced_files_each_is_found_from_there() -> None:
     job = _job("mkdir run\nsource v/bin/activate\ncd run\nsource ../w/bin/activate\nsrun --mpi=none ./t")
     text = "cd run; source ../v/bin/activate; source ../w/bin/activate; exec ./t"
     assert shlex.join(job["command"]) == shlex.join(["bash", "-lc", text])
+
+
+@pytest.mark.parametrize(
+    ("before", "is_made"),
+    [
+        ("cp -a in/* run/", False),
+        ("mv a.txt b.txt run", False),
+        ("cp -r in run", True),
+        ("rsync -a a b run", True),
+    ],
+)
+def test_a_folder_that_several_files_are_put_into_is_there(before: str, is_made: bool) -> None:
+    job = _job(f"{before}\ncd run\nsrun ./app")
+    assert ("workdir" not in job) == is_made

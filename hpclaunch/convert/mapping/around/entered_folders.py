@@ -7,7 +7,7 @@ from posixpath import basename, join, normpath
 from hpclaunch.convert.mapping.words.texts import line, path, submitters
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Unknown, Value, known
 
 _MAKES = that("copies", "files", "archives") | {"git"}
 _OF_USER = frozenset(("HOME", "USER", "LOGNAME"))
@@ -32,10 +32,19 @@ def _made(command: Command) -> Iterator[str]:
     if command.program == "git" and texts[:1] == ["clone"]:
         texts[-1] = basename(texts[-1]).removesuffix(".git")
     elif command.program != "mkdir":
-        texts = texts[-1:]
+        texts = [] if _needs_the_folder(command) else texts[-1:]
     for text in texts if start is not None else ():
         if text and not text.startswith(("-", "/")):
             yield normpath(join(start or ".", text))
+
+
+def _needs_the_folder(command: Command) -> bool:
+    """Whether cp or mv put several files into it: it has to be there (cp(1), mv(1))."""
+    if command.program not in ("cp", "mv"):
+        return False
+    files = [word for word in command.words[1:-1] if not (known(word) or "").startswith("-")]
+    patterns = (part for word in files for part in word if isinstance(part, Unknown))
+    return len(files) > 1 or any(part.kind == "files" for part in patterns)
 
 
 def _is_in(folder: str, other: str) -> bool:
