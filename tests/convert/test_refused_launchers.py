@@ -161,3 +161,16 @@ def test_an_image_by_a_path_from_here_is_said_once() -> None:
         found = _refused(f"apptainer exec {name} python ./t.py")
         its = [each.what for each in found.findings if each.what.startswith("the image ")]
         assert its == [f"the image {name.removeprefix('./')}"]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_known"),
+    [
+        ("python ../tools/launch.py -n 4 -s 2 -H hosts.txt --launcher ssh python fit.py", True),
+        ("./launch.py --num-workers 4 --cluster mpi ./fit", True),
+        ("python launch.py -n 4 --epochs 3", False),
+    ],
+)
+def test_workers_of_a_parameter_server_are_named(line: str, is_known: bool) -> None:
+    found = convert(classified({"go.sh": f"{line}\n"}), Options({}))
+    assert ("parameter server" in found.refused) == is_known

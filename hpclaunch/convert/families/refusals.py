@@ -1,6 +1,7 @@
 """Launchers that become no job: by which line each is known, and why it is refused as a whole."""
 
 import re
+from posixpath import basename
 
 from msgspec import Struct
 
@@ -39,6 +40,11 @@ _OF_VARIABLES = {
 }
 _OF_SLURM = re.compile(r"^[^#\n]*\$\{?SLURM_(?:J|N|T)", re.MULTILINE)
 _VARIABLE = re.compile(rf"\$\{{?({'|'.join(_OF_VARIABLES)})")
+_WORKERS = ("-n", "--num-workers")
+_OF_TRACKER = ("-s", "--num-servers", "--launcher", "--cluster")
+_OF_SERVERS = (
+    "launch.py starts workers, servers and a scheduler of a parameter server, which are no ranks of one kind"
+)
 _OTHER_RUNTIMES = {"shifter": "Shifter", "ch-run": "Charliecloud", "sarus": "Sarus", "udocker": "udocker"}
 
 
@@ -53,7 +59,7 @@ class Refusal(Struct, frozen=True):
 
 def of(reading: ShellReading) -> Refusal | None:
     """That of the first of these kinds which the script is, None where it is none."""
-    for find in (_scheduler, _singularity, _other_runtime, _docker_only, _python, _handed_over):
+    for find in (_scheduler, _singularity, _other_runtime, _docker_only, _python, _tracker, _handed_over):
         found = find(reading)
         if found is not None:
             return found
@@ -161,6 +167,18 @@ def _python(reading: ShellReading) -> Refusal | None:
         if command.program.startswith("python") and _STARTS_IN_PYTHON.search(text):
             reason = "a Python text starts the commands here: hpclaunch reads scripts for shells alone"
             return Refusal("a launcher in Python", command.place, reason)
+    return None
+
+
+def _tracker(reading: ShellReading) -> Refusal | None:
+    """launch.py of MXNet and dmlc-core, which starts workers and servers (tools/launch.py of MXNet,
+    tracker/dmlc_tracker/opts.py of dmlc-core)."""
+    for command in reading.commands:
+        words = [known(word) or "" for word in command.words]
+        at = next((index for index, word in enumerate(words[:3]) if basename(word) == "launch.py"), None)
+        options = set(words[at + 1 :]) if at is not None else set()
+        if not options.isdisjoint(_WORKERS) and not options.isdisjoint(_OF_TRACKER):
+            return Refusal("workers and servers of a parameter server", command.place, _OF_SERVERS)
     return None
 
 
