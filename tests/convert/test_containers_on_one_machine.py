@@ -129,3 +129,13 @@ def test_gpus_of_a_container_that_no_line_starts_are_not_said_to_be_let_in() -> 
         start = f"{before} lab/t:1" if before else "true"
         (gpus,) = (each for each in _converted(f"{start}\ndocker exec t ./t").findings if each.what == "GPUs")
         assert said in gpus.why
+
+
+def test_the_command_of_an_image_that_is_started_over_ssh_has_a_name_in_questions() -> None:
+    found = _converted("ssh host9 docker run -d lab/t:1").findings
+    (asked,) = (each for each in found if each.key == "nodes")
+    assert (asked.what, asked.why.startswith("how many nodes: the image's own command is started on")) == (
+        "the image's own command",
+        True,
+    )
+    assert all(each.what for each in found if each.key.startswith("bind"))

@@ -76,3 +76,10 @@ def test_an_engine_that_may_do_something_else_is_not_taken(second: str) -> None:
     found = _converted(f'if which x; then E="docker run"; else E="{second}"; fi\n$E lab/t:1 ./t')
     assert not [each for each in found.findings if each.kind == "assumed" and each.what == "E"]
     assert _NOTHING not in found.refused
+
+
+@pytest.mark.parametrize(
+    "line", ["ssh $h uptime", "sshpass -p $P ssh -t $h 'cd /w; make'", "sudo pdsh -w $h make"]
+)
+def test_what_goes_to_other_hosts_is_said_to_go_there(line: str) -> None:
+    assert "starts on other hosts is no launcher" in _converted(f"for h in a b; do {line}; done").refused

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 
 from hpclaunch.convert.mapping.around import beyond
 from hpclaunch.convert.mapping.slurm.starts import ended
+from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, REMOTE, STEPS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.statements import Function
-from hpclaunch.readback.shell.values import shown
+from hpclaunch.readback.shell.values import base_name, shown
 from hpclaunch.values.conversion import Place
 
 _NOTHING = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
@@ -29,10 +30,10 @@ def said(reading: ShellReading) -> tuple[str, str, Sequence[Place]]:
     if several is not None:
         may_be, places = several
         return f"{places[0]}: what starts there is not determined: {may_be}", "", places
-    by_ssh = next(iter(reading.of(*REMOTE)), None)
-    if by_ssh is not None:
-        why = f"{by_ssh.place}: what {by_ssh.program} starts on other hosts is no launcher known here"
-        return why, "", ()
+    for command in reading.starting:
+        over = next((name for word in command.words if (name := base_name(word)) in REMOTE), "")
+        if over and any(layer.program == "ssh" for layer in layers(command.words)):
+            return f"{command.place}: what {over} starts on other hosts is no launcher known here", "", ()
     unknown = beyond.started_by_unknown(reading)
     if unknown is not None:
         command, name = unknown

@@ -153,7 +153,7 @@ def _put_unbound(main: Started, draft: Draft) -> None:
             question = f"what ranks are bound to (local, or none): {hidden} in {main.text} may start some"
             draft.ask(("bind", kind), question, (main.command.place,), main.text)
         else:
-            draft.put(("bind", kind), "none", (main.command.place,), main.text or OF_IMAGE, why=why)
+            draft.put(("bind", kind), "none", (main.command.place,), _name(main), why=why)
 
 
 def _is_podman(main: Started) -> bool:
@@ -180,9 +180,14 @@ def _ask_nodes(main: Started, draft: Draft) -> None:
     fact = draft.facts.get(("nodes",))
     nodes = fact.value if fact is not None else None
     if nodes != 1:
-        told = f"of {nodes} nodes" if nodes else "node"
-        question = f"how many nodes: {main.text} is started on the first {told} alone, a job's on all of them"
-        draft.ask(("nodes",), question, (main.command.place, *(fact.places if fact else ())), main.text)
+        told = f"the first of {nodes} nodes" if nodes else "one node"
+        what = _name(main)
+        question = f"how many nodes: {what} is started on {told} alone, a job's command on all of them"
+        draft.ask(("nodes",), question, (main.command.place, *(fact.places if fact else ())), what)
+
+
+def _name(main: Started) -> str:
+    return main.text or OF_IMAGE
 
 
 def _say_own_processes(reading: ShellReading, main: Started, draft: Draft) -> None:
@@ -301,13 +306,13 @@ def _put_command(
     words, in_texts = rendezvous.in_texts(words, stand_ins)
     written = line(words, stand_ins, exports, piped=standard_input.put(main, draft))
     places = reading.origin(main.command)
-    what = main.text
+    what = _name(main)
     if any(stand_ins.get(name) in rendezvous.COMPUTED for name in written.used | in_texts):
         why = "the loop counts the nodes, as NODE_RANK does that hpclaunch sets in each rank"
         draft.put(("rendezvous",), "torch", places, what, why=why)
     if written.doubt or not words:
         missing = f"{written.doubt} is not told" if written.doubt else "docker run leaves it to the image"
-        draft.ask(("command",), f"what each rank executes: {missing}", places, what or OF_IMAGE)
+        draft.ask(("command",), f"what each rank executes: {missing}", places, what)
         return
     doubts = [each for each in in_doubt(reading, words) if ("env", each) not in draft.facts]
     doubts = [each for each in doubts if not stand_ins.get(each)]
