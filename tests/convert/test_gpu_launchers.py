@@ -314,3 +314,18 @@ def test_gpus_of_a_script_are_not_those_of_its_launcher() -> None:
         text = f"#!/bin/bash\n#SBATCH -N 1 {asked} --ntasks-per-node=1\ndeepspeed --num_gpus 4 t.py\n"
         found = loaded(convert(classified({"go.sh": text}), Options({})).job)
         assert (str(found["gpus_per_node"]) if gpus else found.get("gpus_per_node")) == gpus
+
+
+@pytest.mark.parametrize(
+    ("options", "missing"),
+    [
+        ("", "num_machines and num_processes"),
+        ("--num_processes 2", "num_machines"),
+        ("--num_machines 1 --num_processes 2", ""),
+        ("--config_file own.yaml", ""),
+    ],
+)
+def test_numbers_that_a_default_configuration_may_have_are_said(options: str, missing: str) -> None:
+    found = convert(classified({"go.sh": f"accelerate launch {options} t.py\n"}), Options({}))
+    said = [each.why for each in found.findings if "default_config.yaml" in each.why]
+    assert [each.partition("may say ")[2] for each in said] == ([missing] if missing else [])

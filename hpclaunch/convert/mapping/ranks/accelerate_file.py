@@ -8,9 +8,10 @@ accelerate/commands/launch.py).
 import re
 from os.path import basename
 
+from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.numbers.settled import by_role
 from hpclaunch.convert.programs.layers import Layer
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Place
 
@@ -18,6 +19,18 @@ ROLE = "accelerate"
 _NUMBER = re.compile(
     r"^[ \t{]*[\"']?(num_machines|num_processes)[\"']?[ \t]*:[ \t]*[\"']?(\d{1,6})\b", re.MULTILINE
 )
+
+
+def say_default(command: Command, layer: Layer, draft: Draft) -> None:
+    """Say of a launch that names no file that accelerate reads the one of `accelerate config`, where the user
+    has it, for what the command line does not tell (default_config_file of config_args.py)."""
+    exported = {name for name, _ in (*command.environment, *command.prefix)}
+    numbers = {"num_machines": "nnodes", "num_processes": "num_processes"}
+    missing = [name for name, option in numbers.items() if layer.option(option) is None]
+    if missing and layer.option("config_file") is None and "ACCELERATE_CONFIG_FILE" not in exported:
+        why = f"where `accelerate config` made a default_config.yaml, that may say {' and '.join(missing)}"
+        todo = "where the user had such a file see that the job has what it says"
+        draft.say("assumed", (command.place,), "accelerate without --config_file", why=why, todo=todo)
 
 
 def told(reading: ShellReading, layer: Layer) -> dict[str, tuple[int, Place]] | None:

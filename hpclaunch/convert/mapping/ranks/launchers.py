@@ -216,6 +216,8 @@ def put_launcher(reading: ShellReading, command: Command, layer: Layer, draft: D
         _option(reading, command, layer, option, draft)
     if layer.program == "deepspeed":
         deepspeed.put(reading, command, layer, draft)
+    if layer.program == "accelerate":
+        accelerate_file.say_default(command, layer, draft)
     if layer.program == "composer":
         # _launch_processes of composer/cli/launcher.py, whatever it was before; PyTorch takes it for
         # TORCH_NCCL_ASYNC_ERROR_HANDLING, which later releases of composer set.
