@@ -32,3 +32,22 @@ def test_devices_of_docker_are_counted(devices: str, count: str) -> None:
     line = f"docker run --gpus '{devices}' lab/t:1 ./t"
     found = convert(classified({"go.sh": f"#!/bin/bash\n{line}\n"}), Options({})).findings
     assert f"gpus_per_node: {count}" in [each.became for each in found]
+
+
+@pytest.mark.parametrize(
+    ("lines", "nodes"),
+    [
+        ("hostname > hosts", "1"),
+        ("rm -f hosts; for i in 1 2; do echo `hostname` >> hosts; done", "1"),
+        ("echo localhost slots=4 > ./hosts", "1"),
+        ("echo $HOSTNAME > hosts; cat others >> hosts", ASK),
+        ("echo node7 > hosts", ASK),
+        ("ssh node7 hostname > hosts", ASK),
+        ("hostname > hostname.txt", ASK),
+    ],
+)
+def test_a_list_of_its_own_host_is_of_one_node(lines: str, nodes: str) -> None:
+    text = f"{lines}\nmpirun -np 4 -hostfile hosts ./t\n"
+    job = loaded(convert(classified({"go.sh": text}), Options({})).job)
+    assert str(job["nodes"]) == nodes
+    assert str(job["ranks_per_node"]) == ("4" if nodes == "1" else ASK)

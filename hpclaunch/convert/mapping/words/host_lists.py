@@ -2,17 +2,19 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from os.path import basename
+from os.path import basename, normpath
 
 from msgspec import Struct
 
 from hpclaunch.convert.mapping.slurm.numbers.settled import by_role
 from hpclaunch.convert.mapping.words.hosts import Counted
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
 
 _LIST = re.compile(r"host|machine|nodes|slots", re.IGNORECASE)
+_OF_HERE = re.compile(r"localhost|127\.0\.0\.1|\$\(hostname(?: -\w)?\)|\$\{HOSTNAME\}")
+_SLOTS = re.compile(r"(?:max[_-])?slots=")
 _WITH_SLOTS = re.compile(r"[\w.-]+\s+slots\s*=\s*(\d+)(?:\s.*)?|[\w.-]+:(\d+)")
 
 
@@ -33,6 +35,7 @@ def lists(reading: ShellReading) -> Iterator[HostList]:
             found = _read(_rows(text), (command.place,), "a list of {} hosts")
             if found is not None and _have_slots(_rows(text)):
                 yield found
+    yield from _of_its_own(reading)
     for file in by_role(reading).get("hostfile", ()):
         named = re.compile(rf"(?<![\w.-]){re.escape(basename(file.name))}(?![\w.-])")
         if any(named.search(source.text) for source in reading.sources):
@@ -40,6 +43,31 @@ def lists(reading: ShellReading) -> Iterator[HostList]:
             found = _read(_rows(file.text), (Place(file.name, 1, last if last > 1 else 0),), "{} hosts in it")
             if found is not None:
                 yield found
+
+
+def _of_its_own(reading: ShellReading) -> Iterator[HostList]:
+    """Those that the script writes line by line, of nothing but the machine that it runs on."""
+    written: dict[str, list[Command]] = {}
+    for command in reading.commands:
+        for output in command.writes:
+            path = known(output.path) or ""
+            if output.descriptor in ("", "1") and _LIST.search(basename(path)):
+                written.setdefault(normpath(path), []).append(command)
+    taken = (shown(word).rpartition("=")[2] for each in reading.starting if written for word in each.words)
+    for path in dict.fromkeys(normpath(text) for text in taken if text):
+        commands = written.get(path, ())
+        if commands and all(map(_is_of_here, commands)):
+            places = tuple(dict.fromkeys(each.place for each in commands))
+            yield HostList(Counted(1, places, "a list of its own host"))
+
+
+def _is_of_here(command: Command) -> bool:
+    """Whether it writes the name of its own machine (`hostname`, `echo $(hostname) slots=4`)."""
+    if command.program == "hostname":
+        return True
+    words = command.words[1:]
+    own = bool(words) and _OF_HERE.fullmatch(shown(words[0])) is not None
+    return command.program == "echo" and own and all(_SLOTS.match(shown(word)) for word in words[1:])
 
 
 def _rows(text: str) -> list[str]:
