@@ -6,7 +6,7 @@ from test_walk_bash import run, walk
 
 from hpclaunch.convert.reading import Source
 from hpclaunch.convert.shell.walk import read
-from hpclaunch.readback.shell.values import known
+from hpclaunch.readback.shell.values import known, shown
 
 _KNOWN = (
     '{ read a; read b; } <<EOF\n1\n2\nEOF\nsrun "$a" "$b"',
@@ -55,3 +55,8 @@ def test_what_is_not_followed_is_not_known(script: str) -> None:
     for each in read([Source("run.sub", script)], {}).commands:
         if each.program == "srun":
             assert None in map(known, each.words[1:])
+
+
+def test_what_is_read_from_the_terminal_is_shown_as_that() -> None:
+    reading = read([Source("go.sh", "read -p 'ranks: ' N\nmpirun -np $N ./t\n")], {})
+    assert [shown(word) for word in reading.commands[-1].words] == ["mpirun", "-np", "$(< /dev/stdin)", "./t"]

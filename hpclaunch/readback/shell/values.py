@@ -139,4 +139,5 @@ def _shown(part: Part) -> str:
         return "$(compgen -e)"
     if part.kind in ("variable", "argument", "either"):
         return f"${{{part.name}}}"
-    return f"$(< {part.name})" if part.kind == "input" and part.name[:1] != "$" else part.name
+    # The shell's own input has no name.
+    return f"$(< {part.name or '/dev/stdin'})" if part.kind == "input" and part.name[:1] != "$" else part.name
