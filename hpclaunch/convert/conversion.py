@@ -27,7 +27,7 @@ from hpclaunch.convert.families import no_launcher
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.container import in_texts
-from hpclaunch.convert.mapping.docker import engines
+from hpclaunch.convert.mapping.docker import engines, grown
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.batch import allocation
@@ -210,7 +210,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
             launch = launch_facts.facts(draft, Secrets([]))
             return Conversion(_UNKNOWN, "", draft.refused, tuple(draft.findings), {}, launch=launch)
     reading = sources.read(inputs, options.environment, draft, options.arguments)
-    reading = engines.settled(reading, draft)
+    reading = grown.settled(engines.settled(reading, draft), draft)
     given = (shlex.join(options.arguments or ()), *_exported(options))
     secrets = Secrets([*[each.text for each in inputs], *given], reading.assigned)
     too_much = _too_much(reading, secrets)
