@@ -159,11 +159,12 @@ def test_what_srun_starts_a_launcher_with_is_the_launchers() -> None:
 def test_a_script_that_starts_the_container_is_read_where_it_is_started(before: str) -> None:
     begins = 'docker run -d --name $1 -v "$2":/in --gpus all lab/t:1\n'
     texts = {"go.sh": f"{before}./begin.sh box /srv\ndocker exec box ./t\n", "begin.sh": begins}
-    found = _converted(texts)
-    told = {each.name: each.told for each in found.launch}
-    assert (told["image"], told["mounts"]) == ("lab/t:1", "/srv:/in")
-    its = [each.why for each in found.findings if "./begin.sh" in each.what]
-    assert its == ["what that script does is told where its commands stand"]
+    for order in (("go.sh", "begin.sh"), ("begin.sh", "go.sh")):
+        found = _converted({name: texts[name] for name in order})
+        told = {each.name: each.told for each in found.launch}
+        assert (told["image"], told["mounts"], told["ranks"]) == ("lab/t:1", "/srv:/in", "1 on each node")
+        its = [each.why for each in found.findings if "./begin.sh" in each.what]
+        assert its == ["what that script does is told where its commands stand"]
 
 
 @pytest.mark.parametrize(("how", "handed_on"), [("", True), ("sudo -E ", True), ("sudo ", False)])

@@ -9,6 +9,7 @@ from hpclaunch.convert.programs.names import (
     CONTAINERS,
     IMPORTERS,
     REMOTE,
+    SHELLS,
     STEPS,
     SUBMITTERS,
     any_of,
@@ -35,7 +36,12 @@ def chosen(sources: Sequence[Source]) -> str:
     best = max(weights.values(), default=0)
     if not best:
         return ""
-    found = next(source for source in sources if weights[source.name] == best)
+    equal = [source for source in sources if weights[source.name] == best]
+    # Of those that start as much one may start another by itself: what is behind that is its own.
+    starters = (
+        each for each in equal if any(_runs(each.text, other.name) for other in equal if other != each)
+    )
+    found = next(starters, equal[0])
     submitted = (each for each in sources if weights[each.name] and _submits(found.text, each.name))
     return next(submitted, found).name
 
@@ -47,6 +53,15 @@ def _submits(text: str, name: str) -> bool:
         return False
     line = rf"^[^#\n]*\b{any_of(SUBMITTERS)}\b[^#\n]*[\s/\"']{re.escape(base)}(?![\w.-])"
     return re.search(line, text.replace("\\\n", " "), re.MULTILINE) is not None
+
+
+def _runs(text: str, name: str) -> bool:
+    """Whether a text starts the script of this name by itself (./NAME, bash NAME)."""
+    base = name.rpartition("/")[2]
+    if base not in text:
+        return False
+    file = rf"(?:\./|{any_of(tuple(sorted(SHELLS)))}\s+)(?:[\w.-]+/)*{re.escape(base)}(?![\w.-])"
+    return re.search(rf"^[ \t]*(?:sudo[^\n|;&]*[ \t])?{file}", text, re.MULTILINE) is not None
 
 
 def _weight(text: str) -> int:
