@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from keyword import kwlist
 from os.path import basename
 from typing import Literal
 
@@ -172,6 +173,11 @@ _MCA = re.compile(r"[a-z][a-z0-9_]*\s*=.*")
 # accelerate/commands/config/config_args.py: no file of it is without.
 _OF_ACCELERATE = re.compile(r"^(?:compute_environment|distributed_type)[ \t]*:", re.MULTILINE)
 _OF_ACCELERATE_JSON = re.compile(r"\s*\{[^{}]*\"(?:compute_environment|distributed_type)\"\s*:")
+_OF_SCHEDULER = re.compile(r"#(?:SBATCH|PBS|BSUB|PJM|COBALT|MSUB|OAR|\$)[ \t]+-")
+# Two words side by side, as no statement of Python has them that begins with none of its own words.
+_OF_TWO_WORDS = re.compile(
+    rf"(?!{any_of((*kwlist, 'print', 'exec', 'match', 'case', 'type'))}\b)[\w./-]+[ \t]+(?:--?)?[\w./$~]"
+)
 _OTHER_PROGRAM = re.compile(r"\A#!.*\b(?:python|perl|ruby|node|Rscript|awk|expect)")
 _SHELL_LINE = re.compile(
     r"^[ \t]*(?:#SBATCH|#PBS|#BSUB|#\$|export |source |\. |set [-+]|if |for |while |case |function "
@@ -224,7 +230,21 @@ def _is_binding(name: str, text: str) -> bool:
 
 
 def _is_program(name: str, text: str) -> bool:
-    return name.endswith(".py") or re.match(r"#!.*\bpython", text) is not None
+    if re.match(r"#!.*\bpython", text):
+        return True
+    return name.endswith(".py") and not _is_submitted_shell(text)
+
+
+def _is_submitted_shell(text: str) -> bool:
+    """Whether it begins with lines for a scheduler, and with a command of a shell behind them: its name does
+    not count for a scheduler."""
+    asks = False
+    for line in text.split("\n"):
+        if line.startswith("#"):
+            asks |= _OF_SCHEDULER.match(line) is not None
+        elif line.strip():
+            return asks and _OF_TWO_WORDS.match(line) is not None
+    return False
 
 
 def _is_manifest(name: str, text: str) -> bool:

@@ -30,6 +30,14 @@ HERE = f"kubectl apply -f - <<EOF\n{POD}EOF\n"
         ("a.yaml", "kind: ConfigMap\ndata:\n  a.yaml: |\n    compute_environment: X\n", "manifest"),
         ("train.py", "#!/usr/bin/env python\nx = 1\n", "program"),
         ("train.py", "for i in x:\n    y=1\n", "program"),
+        ("job.py", "#OAR -n fit\n#OAR -l nodes=2\n\ncd model\npython fit.py\n", "shell"),
+        ("job.py", "#!/bin/bash\n#PBS -l nodes=2\nsource ~/.bashrc\n./fit\n", "shell"),
+        ("job.py", "#SBATCH -N 2\nset -x\nsrun ./fit\n", "shell"),
+        ("job.py", "#SBATCH -N 2\nfrom fit import main\nmain()\n", "program"),
+        ("job.py", "#SBATCH -N 2\nprint 'x'\n", "program"),
+        ("job.py", "#SBATCH -N 2\nn = 2\n", "program"),
+        ("job.py", "#!/usr/bin/python\n#SBATCH -N 2\ncd model\n", "program"),
+        ("job.py", "# of no scheduler\ncd model\n", "program"),
     ],
 )
 def test_a_file_is_taken_for_what_it_is(name: str, text: str, role: str) -> None:
