@@ -10,15 +10,22 @@ file keyword descriptions".
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.asked_values import (
+    Places,
+    Rule,
+    put_count,
+    put_hint,
+    put_name,
+    put_number,
+    put_time,
+)
 from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.programs.schedulers import scheduler_of
 from hpclaunch.convert.reading import Directive, ShellReading
-from hpclaunch.values.conversion import Place
 
-Places = Sequence[Place]
 _SEE = "write it in a job file, where it has another name"
 _OWN_FOLDER = ("PBS", "Grid Engine", "PBS or Grid Engine")
 _SYSTEMS = {
@@ -85,14 +92,7 @@ def system(directive: Directive) -> str:
     return _SYSTEMS.get(directive.system, "")
 
 
-def _name(value: str, places: Places, what: str, draft: Draft) -> bool:
-    good = re.sub(r"[^A-Za-z0-9._-]+", "-", value).strip("-._")
-    if good:
-        draft.put(("name",), good, places, what)
-    return bool(good)
-
-
-def _array(whose: str, index: str) -> Callable[[str, Places, str, Draft], bool]:
+def _array(whose: str, index: str) -> Rule:
     def rule(value: str, places: Places, what: str, draft: Draft) -> bool:
         todo = f"write a sweep over what the command makes of {index}"
         why = f"an array of {whose}'s jobs, each with an index of its own"
@@ -107,29 +107,15 @@ def _lsf_name(value: str, places: Places, what: str, draft: Draft) -> bool:
     name, bracket, rest = value.partition("[")
     if bracket:
         _array("LSF", "LSB_JOBINDEX")(rest, places, f"[{rest}", draft)
-    return _name(name, places, what, draft) or bool(bracket)
-
-
-def _number(key: str, text: str, places: Places, what: str, draft: Draft) -> bool:
-    if not text.isdecimal() or not int(text):
-        return False
-    draft.put((key,), int(text), places, what)
-    return True
-
-
-def _time(value: str, places: Places, what: str, draft: Draft) -> bool:
-    if not re.fullmatch(r"(\d+-)?\d+(:\d+){1,2}", value):
-        return False
-    draft.put(("time",), value if value.count(":") == 2 else f"{value}:00", places, what)
-    return True
+    return put_name(name, places, what, draft) or bool(bracket)
 
 
 def _minutes(value: str, places: Places, what: str, draft: Draft) -> bool:
     """bsub -W: [hours:]minutes[/host]."""
     text = value.partition("/")[0]
     if text.isdecimal():
-        return _number("time", text, places, what, draft)
-    return bool(re.fullmatch(r"\d+:\d+", text)) and _time(f"{text}:00", places, what, draft)
+        return put_number("time", text, places, what, draft)
+    return bool(re.fullmatch(r"\d+:\d+", text)) and put_time(f"{text}:00", places, what, draft)
 
 
 def _seconds(value: str, places: Places, what: str, draft: Draft) -> bool:
@@ -138,16 +124,7 @@ def _seconds(value: str, places: Places, what: str, draft: Draft) -> bool:
         minutes = -(-int(value) // 60)
         draft.put(("time",), minutes, places, what, why="in seconds there, in minutes here")
         return True
-    return _time(value, places, what, draft)
-
-
-def _hint(key: str) -> Callable[[str, Places, str, Draft], bool]:
-    def rule(value: str, places: Places, what: str, draft: Draft) -> bool:
-        if value:
-            draft.hint(key, value, places, what)
-        return bool(value)
-
-    return rule
+    return put_time(value, places, what, draft)
 
 
 _PBS_NODES = {
@@ -162,25 +139,25 @@ def _pbs_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
     for part in value.split(","):
         name, _, text = part.partition("=")
         if name == "walltime":
-            found |= _time(text, places, part, draft)
+            found |= put_time(text, places, part, draft)
         elif name == "ngpus":  # without select they are of one chunk (qsub(1B) of OpenPBS, -l)
-            found |= _number("gpus_per_node", text, places, part, draft)
+            found |= put_number("gpus_per_node", text, places, part, draft)
         elif name in ("select", "nodes") and "+" not in text:
             first, *others = text.split(":")
-            found |= _number("nodes", first, places, part, draft)
+            found |= put_number("nodes", first, places, part, draft)
             for other in others:
                 resource, _, count = other.partition("=")
                 if resource in _PBS_NODES:
-                    found |= _number(_PBS_NODES[resource], count, places, part, draft)
+                    found |= put_number(_PBS_NODES[resource], count, places, part, draft)
     return found
 
 
 def _lsf_span(value: str, places: Places, what: str, draft: Draft) -> bool:
     """span[ptile=4] or span[hosts=1], of which 1 is the only number (bsub(1), "Span string")."""
     if re.search(r"span\[\s*hosts\s*=\s*1\s*\]", value):
-        return _number("nodes", "1", places, what, draft)
+        return put_number("nodes", "1", places, what, draft)
     each = re.search(r"ptile=(\d+)", value)
-    return bool(each) and _number("ranks_per_node", each[1] if each else "", places, what, draft)
+    return bool(each) and put_number("ranks_per_node", each[1] if each else "", places, what, draft)
 
 
 def _lsf_application(value: str, places: Places, what: str, draft: Draft) -> bool:
@@ -193,7 +170,7 @@ def _lsf_application(value: str, places: Places, what: str, draft: Draft) -> boo
 
 def _lsf_gpus(value: str, places: Places, what: str, draft: Draft) -> bool:
     each = re.search(r"num=(\d+)", value)
-    return bool(each) and _number("gpus_per_node", each[1] if each else "", places, what, draft)
+    return bool(each) and put_number("gpus_per_node", each[1] if each else "", places, what, draft)
 
 
 def _sge_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
@@ -203,9 +180,9 @@ def _sge_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
         if name in ("h_rt", "s_rt"):
             found |= _seconds(text, places, part, draft)
         elif name in ("rt_F", "rt_AF", "rt_HF", "f_node", "node_f", "node"):
-            found |= _number("nodes", text, places, part, draft)
+            found |= put_number("nodes", text, places, part, draft)
         elif name in ("gpu", "ngpus"):
-            found |= _number("gpus_per_node", text, places, part, draft)
+            found |= put_number("gpus_per_node", text, places, part, draft)
     return found
 
 
@@ -215,18 +192,18 @@ def _pjm_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
     for part in value.split(","):
         name, _, text = part.partition("=")
         if name == "elapse":
-            found |= _time(text, places, part, draft)
+            found |= put_time(text, places, part, draft)
         elif name == "node":
-            found |= _number("nodes", text, places, part, draft)
+            found |= put_number("nodes", text, places, part, draft)
         elif name in ("rscgrp", "rscunit") and text:
-            found |= name == "rscunit" or _hint("partition")(text, places, part, draft)
+            found |= name == "rscunit" or put_hint("partition")(text, places, part, draft)
     return found
 
 
 def _pjm_mpi(value: str, places: Places, what: str, draft: Draft) -> bool:
     """--mpi max-proc-per-node=4,proc=64."""
     each = re.search(r"max-proc-per-node=(\d+)", value)
-    return bool(each) and _number("ranks_per_node", each[1] if each else "", places, what, draft)
+    return bool(each) and put_number("ranks_per_node", each[1] if each else "", places, what, draft)
 
 
 def flux_time(value: str, places: Places, what: str, draft: Draft) -> bool:
@@ -247,14 +224,14 @@ def _tasks(value: str, places: Places, what: str, draft: Draft) -> bool:
     nodes = draft.number("nodes")
     if not nodes or not value.isdecimal() or int(value) % nodes:
         return False
-    return _number("ranks_per_node", str(int(value) // nodes), places, what, draft)
+    return put_number("ranks_per_node", str(int(value) // nodes), places, what, draft)
 
 
 def _gpus_of_tasks(value: str, places: Places, what: str, draft: Draft) -> bool:
     ranks = draft.number("ranks_per_node")
     if not ranks or not value.isdecimal():
         return False
-    return _number("gpus_per_node", str(int(value) * ranks), places, what, draft)
+    return put_number("gpus_per_node", str(int(value) * ranks), places, what, draft)
 
 
 def _loadleveler_time(value: str, places: Places, what: str, draft: Draft) -> bool:
@@ -271,82 +248,72 @@ def _step(value: str, places: Places, what: str, draft: Draft) -> bool:
     return True
 
 
-_LOADLEVELER: dict[str, Callable[[str, Places, str, Draft], bool]] = {
-    "job_name": _name,
-    **dict.fromkeys(
-        ("node", "bg_size"), lambda value, places, what, draft: _number("nodes", value, places, what, draft)
-    ),
-    "tasks_per_node": lambda value, places, what, draft: _number(
-        "ranks_per_node", value, places, what, draft
-    ),
+_LOADLEVELER: dict[str, Rule] = {
+    "job_name": put_name,
+    **dict.fromkeys(("node", "bg_size"), put_count("nodes")),
+    "tasks_per_node": put_count("ranks_per_node"),
     "total_tasks": _tasks,
     "wall_clock_limit": _loadleveler_time,
-    "class": _hint("partition"),
-    "account_no": _hint("account"),
-    "notify_user": _hint("mail"),
+    "class": put_hint("partition"),
+    "account_no": put_hint("account"),
+    "notify_user": put_hint("mail"),
     "queue": _step,
 }
-_FLUX: dict[str, Callable[[str, Places, str, Draft], bool]] = {
-    **dict.fromkeys(
-        ("-N", "--nodes"), lambda value, places, what, draft: _number("nodes", value, places, what, draft)
-    ),
+_FLUX: dict[str, Rule] = {
+    **dict.fromkeys(("-N", "--nodes"), put_count("nodes")),
     **dict.fromkeys(("-n", "--nslots", "--ntasks"), _tasks),
-    "--tasks-per-node": lambda value, places, what, draft: _number(
-        "ranks_per_node", value, places, what, draft
-    ),
-    "--gpus-per-node": lambda value, places, what, draft: _number(
-        "gpus_per_node", value, places, what, draft
-    ),
+    "--tasks-per-node": put_count("ranks_per_node"),
+    "--gpus-per-node": put_count("gpus_per_node"),
     **dict.fromkeys(("-g", "--gpus-per-slot", "--gpus-per-task"), _gpus_of_tasks),
     **dict.fromkeys(("-t", "--time-limit", "--time"), flux_time),
-    "--job-name": _name,
-    **dict.fromkeys(("-q", "--queue"), _hint("partition")),
-    **dict.fromkeys(("-B", "--bank"), _hint("account")),
+    "--job-name": put_name,
+    **dict.fromkeys(("-q", "--queue"), put_hint("partition")),
+    **dict.fromkeys(("-B", "--bank"), put_hint("account")),
 }
-_RULES: dict[str, dict[str, Callable[[str, Places, str, Draft], bool]]] = {
+_RULES: dict[str, dict[str, Rule]] = {
     "PBS": {
-        "-N": _name,
+        "-N": put_name,
         "-l": _pbs_resources,
-        "-q": _hint("partition"),
-        "-A": _hint("account"),
-        "-P": _hint("account"),
-        "-M": _hint("mail"),
+        "-q": put_hint("partition"),
+        "-A": put_hint("account"),
+        "-P": put_hint("account"),
+        "-M": put_hint("mail"),
         "-J": _array("PBS", "PBS_ARRAY_INDEX"),
         "-t": _array("Torque", "PBS_ARRAYID"),
     },
     "LSF": {
         "-J": _lsf_name,
         "-W": _minutes,
-        "-nnodes": lambda value, places, what, draft: _number("nodes", value, places, what, draft),
+        "-nnodes": put_count("nodes"),
         "-R": _lsf_span,
         "-gpu": _lsf_gpus,
         "-a": _lsf_application,
-        "-q": _hint("partition"),
-        "-P": _hint("account"),
-        "-u": _hint("mail"),
+        "-q": put_hint("partition"),
+        "-P": put_hint("account"),
+        "-u": put_hint("mail"),
     },
     "PJM": {
-        "-N": _name,
+        "-N": put_name,
         "-L": _pjm_resources,
         "--mpi": _pjm_mpi,
-        "-g": _hint("account"),
+        "-g": put_hint("account"),
     },
     "Cobalt": {
-        "-n": lambda value, places, what, draft: _number("nodes", value, places, what, draft),
+        "-n": put_count("nodes"),
         "-t": lambda value, places, what, draft: (
-            _number("time", value, places, what, draft) or _time(value, places, what, draft)
+            put_number("time", value, places, what, draft) or put_time(value, places, what, draft)
         ),
-        "-A": _hint("account"),
-        "-q": _hint("partition"),
+        "-A": put_hint("account"),
+        "-q": put_hint("partition"),
     },
     "Grid Engine": {
-        "-N": _name,
+        "-N": put_name,
         "-t": _array("Grid Engine", "SGE_TASK_ID"),
         "-l": _sge_resources,
-        "-q": _hint("partition"),
-        "-P": _hint("account"),
-        "-g": _hint("account"),
-        "-M": _hint("mail"),
+        "-q": put_hint("partition"),
+        "-P": put_hint("account"),
+        "-g": put_hint("account"),
+        "-M": put_hint("mail"),
     },
 }
 _RULES["Moab"] = _RULES["PBS"]
