@@ -12,6 +12,7 @@ from hpclaunch.values.conversion import Place
 Places = Sequence[Place]
 # What an option asks for, its lines, and the option as it is written.
 Rule = Callable[[str, Places, str, Draft], bool]
+_TIME = re.compile(r"(?:\d{1,9}-\d+(?::\d+){2}|\d{1,9}(?::\d+){1,3})")
 
 
 def put_name(value: str, places: Places, what: str, draft: Draft) -> bool:
@@ -36,9 +37,22 @@ def put_count(key: str) -> Rule:
 
 
 def put_time(value: str, places: Places, what: str, draft: Draft) -> bool:
-    if not re.fullmatch(r"(\d+-)?\d+(:\d+){1,2}", value):
+    """A time with a colon, which PBS, Torque and PJM read from its end: [[days:]hours:]minutes:seconds
+    (pbs_resources(7B) of OpenPBS 23, "duration"; pjsub(1), elapse)."""
+    if not _TIME.fullmatch(value):
         return False
-    draft.put(("time",), value if value.count(":") == 2 else f"{value}:00", places, what)
+    parts = re.split("[-:]", value)
+    text = ":".join(["0", *parts][-3:])
+    days = parts[0] if len(parts) == 4 else "0"
+    draft.put(("time",), f"{days}-{text}" if int(days) else text, places, what)
+    return True
+
+
+def put_seconds(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """Seconds, or as `put_time` has it."""
+    if not value.isdecimal() or not int(value):
+        return put_time(value, places, what, draft)
+    draft.put(("time",), -(-int(value) // 60), places, what, why="in seconds there, in minutes here")
     return True
 
 

@@ -20,6 +20,7 @@ from hpclaunch.convert.mapping.asked_values import (
     put_hint,
     put_name,
     put_number,
+    put_seconds,
     put_time,
 )
 from hpclaunch.convert.mapping.container.images import reference
@@ -118,13 +119,12 @@ def _minutes(value: str, places: Places, what: str, draft: Draft) -> bool:
     return bool(re.fullmatch(r"\d+:\d+", text)) and put_time(f"{text}:00", places, what, draft)
 
 
-def _seconds(value: str, places: Places, what: str, draft: Draft) -> bool:
-    """Grid Engine's h_rt: seconds, or hours:minutes:seconds."""
-    if value.isdecimal():
-        minutes = -(-int(value) // 60)
-        draft.put(("time",), minutes, places, what, why="in seconds there, in minutes here")
-        return True
-    return put_time(value, places, what, draft)
+def _hours(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """Grid Engine's h_rt: seconds, or hours:minutes:seconds, of which a zero may be left out and no colon
+    (sge_types(1), "time_specifier")."""
+    if ":" in value and value.count(":") != 2:
+        return False
+    return put_seconds(":".join(each or "0" for each in value.split(":")), places, what, draft)
 
 
 _PBS_NODES = {
@@ -139,7 +139,7 @@ def _pbs_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
     for part in value.split(","):
         name, _, text = part.partition("=")
         if name == "walltime":
-            found |= put_time(text, places, part, draft)
+            found |= put_seconds(text, places, part, draft)
         elif name == "ngpus":  # without select they are of one chunk (qsub(1B) of OpenPBS, -l)
             found |= put_number("gpus_per_node", text, places, part, draft)
         elif name in ("select", "nodes") and "+" not in text:
@@ -178,7 +178,7 @@ def _sge_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
     for part in value.split(","):
         name, _, text = part.partition("=")
         if name in ("h_rt", "s_rt"):
-            found |= _seconds(text, places, part, draft)
+            found |= _hours(text, places, part, draft)
         elif name in ("rt_F", "rt_AF", "rt_HF", "f_node", "node_f", "node"):
             found |= put_number("nodes", text, places, part, draft)
         elif name in ("gpu", "ngpus"):
@@ -192,7 +192,7 @@ def _pjm_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
     for part in value.split(","):
         name, _, text = part.partition("=")
         if name == "elapse":
-            found |= put_time(text, places, part, draft)
+            found |= put_seconds(text, places, part, draft)
         elif name == "node":
             found |= put_number("nodes", text, places, part, draft)
         elif name in ("rscgrp", "rscunit") and text:
@@ -237,9 +237,14 @@ def _gpus_of_tasks(value: str, places: Places, what: str, draft: Draft) -> bool:
 def _loadleveler_time(value: str, places: Places, what: str, draft: Draft) -> bool:
     """wall_clock_limit: a hard limit and a soft one behind a comma, each [[hours:]minutes:]seconds."""
     hard = value.partition(",")[0].strip()
-    if hard.count(":") == 1:
-        hard = f"0:{hard}"
-    return _seconds(hard, places, what, draft)
+    return put_seconds(hard, places, what, draft)
+
+
+def _cobalt_time(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """Minutes, or hours:minutes:seconds (qsub(1) of Cobalt 1.0, -t)."""
+    if value.isdecimal():
+        return put_number("time", value, places, what, draft)
+    return value.count(":") == 2 and put_time(value, places, what, draft)
 
 
 def _step(value: str, places: Places, what: str, draft: Draft) -> bool:
@@ -300,9 +305,7 @@ _RULES: dict[str, dict[str, Rule]] = {
     },
     "Cobalt": {
         "-n": put_count("nodes"),
-        "-t": lambda value, places, what, draft: (
-            put_number("time", value, places, what, draft) or put_time(value, places, what, draft)
-        ),
+        "-t": _cobalt_time,
         "-A": put_hint("account"),
         "-q": put_hint("partition"),
     },

@@ -1,0 +1,45 @@
+"""What the options of other schedulers than Slurm ask for: how each of them writes a time and a number."""
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+
+def _of(*lines: str) -> Conversion:
+    found = convert(classified({"run.sh": "\n".join(("#!/bin/bash", *lines, "mpirun ./t", ""))}), Options({}))
+    assert found.refused
+    return found
+
+
+def _told(*lines: str) -> dict[str, str]:
+    return {each.name: each.told for each in _of(*lines).launch}
+
+
+@pytest.mark.parametrize(
+    ("line", "time"),
+    [
+        ("#PBS -l walltime=30:00", "0:30:00"),
+        ("#PBS -l walltime=7200", "120 minutes"),
+        ("#PBS -l walltime=3:00:00:00", "3-00:00:00"),
+        ("#PBS -l walltime=00:01:30:00", "01:30:00"),
+        ("#MSUB -l nodes=2,walltime=45:30", "0:45:30"),
+        ("#PJM -L elapse=20:00", "0:20:00"),
+        ("#COBALT -t 01:20:00", "01:20:00"),
+        ("#COBALT -t 20", "20 minutes"),
+        ("#$ -l h_rt=1::30", "1:0:30"),
+        ("#BSUB -W 20:00", "20:00:00"),
+    ],
+)
+def test_a_time_is_read_as_its_scheduler_reads_it(line: str, time: str) -> None:
+    assert _told(line)["time limit"] == time
+
+
+@pytest.mark.parametrize(
+    "line", ["#PBS -l walltime=1h", "#$ -l h_rt=30:00", "#COBALT -t 20:00", "#PBS -l walltime=1:2:3:4:5"]
+)
+def test_a_time_of_no_form_is_said(line: str) -> None:
+    found = _of(line)
+    assert any(each.kind == "left" and each.what == line.split(maxsplit=1)[1] for each in found.findings)
