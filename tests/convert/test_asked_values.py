@@ -43,3 +43,29 @@ def test_a_time_is_read_as_its_scheduler_reads_it(line: str, time: str) -> None:
 def test_a_time_of_no_form_is_said(line: str) -> None:
     found = _of(line)
     assert any(each.kind == "left" and each.what == line.split(maxsplit=1)[1] for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("line", "run", "told"),
+    [
+        ("#OAR -l nodes=3/core=8,walltime=2", "mpirun -machinefile $OAR_NODEFILE ./t", "3 8 - 2:00:00"),
+        ("#OAR -l /nodes=2/cpu=2/core=6,walltime=1:30:00", "mpirun ./t", "2 12 - 1:30:00"),
+        ("#OAR -l {type='a'}/host=2/gpu=4,walltime=0:45", "mpirun -npernode 4 ./t", "2 4 4 0:45:00"),
+        ("#OAR -l nodes=2/cpu=1", "mpirun -np $(wc -l < $OAR_NODEFILE) ./t", "2 - - -"),
+        ("#OAR -l /core=4,walltime=1", "./t", "- 1 - 1:00:00"),
+        ("#OAR -l nodes=2+nodes=1,walltime=1", "./t", "- 1 - 1:00:00"),
+        ("#OAR -l nodes=2,walltime=1 -l nodes=8,walltime=3", "./t", "2 1 - 1:00:00"),
+    ],
+)
+def test_the_levels_of_oar_tell_nodes_slots_and_gpus(line: str, run: str, told: str) -> None:
+    found = convert(classified({"run.sh": f"#!/bin/bash\n{line}\n{run}\n"}), Options({}))
+    its = {each.name: each.told for each in found.launch}
+    names = ("nodes", "ranks", "GPUs", "time limit")
+    assert " ".join(its[name].replace("not determined", "-").split()[0] for name in names) == told
+
+
+def test_who_and_what_a_script_for_oar_is_of_is_told() -> None:
+    found = _of("#OAR -n warm --project ice -q long", "#OAR --array 12")
+    became = {each.became for each in found.findings}
+    assert {"name: warm", "site hint account: ice", "site hint partition: long"} <= became
+    assert any("OAR_ARRAY_INDEX" in each.todo for each in found.findings)

@@ -63,3 +63,13 @@ def put_hint(key: str) -> Rule:
         return bool(value)
 
     return rule
+
+
+def put_array(whose: str, index: str) -> Rule:
+    def rule(value: str, places: Places, what: str, draft: Draft) -> bool:
+        todo = f"write a sweep over what the command makes of {index}"
+        why = f"an array of {whose}'s jobs, each with an index of its own"
+        draft.say("left", places, what, why=why, todo=todo)
+        return True
+
+    return rule

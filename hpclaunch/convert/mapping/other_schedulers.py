@@ -13,9 +13,11 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping import oar
 from hpclaunch.convert.mapping.asked_values import (
     Places,
     Rule,
+    put_array,
     put_count,
     put_hint,
     put_name,
@@ -93,21 +95,11 @@ def system(directive: Directive) -> str:
     return _SYSTEMS.get(directive.system, "")
 
 
-def _array(whose: str, index: str) -> Rule:
-    def rule(value: str, places: Places, what: str, draft: Draft) -> bool:
-        todo = f"write a sweep over what the command makes of {index}"
-        why = f"an array of {whose}'s jobs, each with an index of its own"
-        draft.say("left", places, what, why=why, todo=todo)
-        return True
-
-    return rule
-
-
 def _lsf_name(value: str, places: Places, what: str, draft: Draft) -> bool:
     """NAME[1-8]%2 is an array of jobs (bsub(1), -J)."""
     name, bracket, rest = value.partition("[")
     if bracket:
-        _array("LSF", "LSB_JOBINDEX")(rest, places, f"[{rest}", draft)
+        put_array("LSF", "LSB_JOBINDEX")(rest, places, f"[{rest}", draft)
     return put_name(name, places, what, draft) or bool(bracket)
 
 
@@ -283,8 +275,8 @@ _RULES: dict[str, dict[str, Rule]] = {
         "-A": put_hint("account"),
         "-P": put_hint("account"),
         "-M": put_hint("mail"),
-        "-J": _array("PBS", "PBS_ARRAY_INDEX"),
-        "-t": _array("Torque", "PBS_ARRAYID"),
+        "-J": put_array("PBS", "PBS_ARRAY_INDEX"),
+        "-t": put_array("Torque", "PBS_ARRAYID"),
     },
     "LSF": {
         "-J": _lsf_name,
@@ -311,7 +303,7 @@ _RULES: dict[str, dict[str, Rule]] = {
     },
     "Grid Engine": {
         "-N": put_name,
-        "-t": _array("Grid Engine", "SGE_TASK_ID"),
+        "-t": put_array("Grid Engine", "SGE_TASK_ID"),
         "-l": _sge_resources,
         "-q": put_hint("partition"),
         "-P": put_hint("account"),
@@ -320,5 +312,6 @@ _RULES: dict[str, dict[str, Rule]] = {
     },
 }
 _RULES["Moab"] = _RULES["PBS"]
+_RULES["OAR"] = oar.RULES
 _RULES["Flux"] = _FLUX
 _RULES["LoadLeveler"] = _LOADLEVELER

@@ -23,9 +23,11 @@ _TODO = "write nodes and ranks_per_node"
 # and of Cobalt 1.0 (COBALT_JOBSIZE), pjsub(1) of Job Operation Software 3 (PJM_NODE).
 _NODES = ("PBS_NUM_NODES", "NHOSTS", "COBALT_JOBSIZE", "PJM_NODE")
 # Those with the number of all slots that a job was given, and the lists with a line for each slot: there too,
-# and in bsub(1) of LSF 10.1. A list that is sorted without what it repeats has a line for each node.
+# in bsub(1) of LSF 10.1 and in oarsub(1) of OAR 2.5. A list that is sorted without what it repeats has a line
+# for each node.
 _SLOTS = re.compile(
-    r"\b(?:PBS_NP|PBS_TASKNUM|NSLOTS|LSB_DJOB_NUMPROC|PJM_MPI_PROC)\b|\b(?:PBS_NODEFILE|LSB_DJOB_HOSTFILE)\b"
+    r"\b(?:PBS_NP|PBS_TASKNUM|NSLOTS|LSB_DJOB_NUMPROC|PJM_MPI_PROC"
+    r"|PBS_NODEFILE|LSB_DJOB_HOSTFILE|OAR_NODE_?FILE|OAR_FILE_NODES)\b"
 )
 _ONCE = re.compile(r"\buniq\b|\bsort\s+-\w*u")
 
