@@ -69,3 +69,29 @@ def test_who_and_what_a_script_for_oar_is_of_is_told() -> None:
     became = {each.became for each in found.findings}
     assert {"name: warm", "site hint account: ice", "site hint partition: long"} <= became
     assert any("OAR_ARRAY_INDEX" in each.todo for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("#PBS -lnodes=3:ppn=2 -lwalltime=1:00:00", "3 1:00:00"),
+        ("#PBS -lselect=4:mpiprocs=8,walltime=600", "4 10"),
+        ("#MSUB -lnodes=2", "2 -"),
+        ("#PJM -Lnode=6,elapse=10:00", "6 0:10:00"),
+        ("#COBALT -n8 -t30", "8 30"),
+        ("#COBALT --nodecount=8 --time 45", "8 45"),
+        ("# flux: -N2 -t1h", "2 60"),
+        ("#OAR --resource=nodes=2,walltime=3", "2 3:00:00"),
+        ("#$ -lh_rt=60", "- -"),  # Grid Engine's options are words of their own
+    ],
+)
+def test_an_option_may_have_its_value_in_one_word_with_it(line: str, told: str) -> None:
+    its = _told(line)
+    names = ("nodes", "time limit")
+    assert " ".join(its[name].replace("not determined", "-").split()[0] for name in names) == told
+
+
+def test_an_option_of_one_word_is_said_as_it_is_written() -> None:
+    found = _of("#PBS -joe -Nwarm", "#PBS -Wgroup_list=ice")
+    assert {"-joe", "-Wgroup_list=ice"} <= {each.what for each in found.findings if each.kind == "left"}
+    assert any(each.became == "name: warm" for each in found.findings)

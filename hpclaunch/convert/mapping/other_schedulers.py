@@ -31,6 +31,8 @@ from hpclaunch.convert.reading import Directive, ShellReading
 
 _SEE = "write it in a job file, where it has another name"
 _OWN_FOLDER = ("PBS", "Grid Engine", "PBS or Grid Engine")
+# Whose options of one letter may have their value in the same word, as getopt(3) reads them.
+_ATTACHED = ("PBS", "Moab", "PJM", "Cobalt", "Flux")
 _SYSTEMS = {
     "PBS": "PBS",
     "BSUB": "LSF",
@@ -51,18 +53,25 @@ def put(directives: Sequence[Directive], draft: Draft) -> None:
         words = list(directive.words)
         rules = _RULES.get(system(directive), {})
         while words:
-            option, _, value = (
-                words.pop(0).partition("=") if system(directive) == "Flux" else (words.pop(0), "", "")
-            )
-            if not value and words and not _is_option(words[0]):
-                value = words.pop(0)
-            while words and not _is_option(words[0]):
-                value += " " + words.pop(0)
-            what = f"{option} {value}".strip()
+            option, value, what = _option(words, system(directive))
             rule = rules.get(option)
             if rule is None or not rule(value.strip("\"'"), [directive.place], what, draft):
                 why = f"an option of {system(directive) or 'Slurm'}"
                 draft.say("left", [directive.place], what, why=why, todo=_SEE)
+
+
+def _option(words: list[str], its: str) -> tuple[str, str, str]:
+    """The first option of the words, which are taken out, its value, and both as they are written."""
+    word = words.pop(0)
+    option, _, value = word.partition("=") if word.startswith("--") or its == "Flux" else (word, "", "")
+    attached = its in _ATTACHED and not value and re.fullmatch(r"(-[A-Za-z])([^-].*)", option)
+    if attached:
+        option, value = attached.groups()
+    more = []
+    while words and not _is_option(words[0]):
+        more.append(words.pop(0))
+    value = " ".join(([value] if value else []) + more)
+    return option, value, " ".join((word, *more)) if attached else f"{option} {value}".strip()
 
 
 def say_temporary(name: str, draft: Draft) -> None:
@@ -296,10 +305,11 @@ _RULES: dict[str, dict[str, Rule]] = {
         "-g": put_hint("account"),
     },
     "Cobalt": {
-        "-n": put_count("nodes"),
-        "-t": _cobalt_time,
-        "-A": put_hint("account"),
-        "-q": put_hint("partition"),
+        **dict.fromkeys(("-n", "--nodecount"), put_count("nodes")),
+        **dict.fromkeys(("-t", "--time"), _cobalt_time),
+        **dict.fromkeys(("-A", "--project"), put_hint("account")),
+        **dict.fromkeys(("-q", "--queue"), put_hint("partition")),
+        "--jobname": put_name,
     },
     "Grid Engine": {
         "-N": put_name,
