@@ -95,3 +95,25 @@ def test_an_option_of_one_word_is_said_as_it_is_written() -> None:
     found = _of("#PBS -joe -Nwarm", "#PBS -Wgroup_list=ice")
     assert {"-joe", "-Wgroup_list=ice"} <= {each.what for each in found.findings if each.kind == "left"}
     assert any(each.became == "name: warm" for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("nodes=cn07:ppn=12", "1 12 -"),
+        ("nodes=cn07.site.org:ppn=12:gpus=2", "1 12 2"),
+        ("nodes=cn07:ppn=4+cn08:ppn=4", "2 4 -"),
+        ("nodes=1:fast:ppn=8", "1 8 -"),
+        ("select=ncpus=8:mpiprocs=4", "1 4 -"),
+        ("select=2:mpiprocs=4:ngpus=2+2:mpiprocs=4:ngpus=2", "4 4 2"),
+        ("nodes=2:ppn=3+1:ppn=4", "3 - -"),
+        ("nodes=NODES:ppn=8", "- 8 -"),
+        ("nodes=NODES+2:ppn=8", "- - -"),
+    ],
+)
+def test_nodes_of_pbs_may_be_named_or_of_several_kinds(line: str, told: str) -> None:
+    its = _told(f"#PBS -l {line}")
+    names = ("nodes", "ranks", "GPUs")
+    assert " ".join(its[name].replace("not determined", "-").split()[0] for name in names) == told
+    unlike = [each for each in _of(f"#PBS -l {line}").findings if "are not alike" in each.why]
+    assert len(unlike) == (told == "3 - -")

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping import oar
+from hpclaunch.convert.mapping import oar, pbs
 from hpclaunch.convert.mapping.asked_values import (
     Places,
     Rule,
@@ -126,31 +126,6 @@ def _hours(value: str, places: Places, what: str, draft: Draft) -> bool:
     if ":" in value and value.count(":") != 2:
         return False
     return put_seconds(":".join(each or "0" for each in value.split(":")), places, what, draft)
-
-
-_PBS_NODES = {
-    **dict.fromkeys(("ngpus", "gpus"), "gpus_per_node"),
-    **dict.fromkeys(("mpiprocs", "ppn"), "ranks_per_node"),
-}
-
-
-def _pbs_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
-    """-l select=2:ncpus=64:ngpus=8:mpiprocs=8 and -l nodes=2:ppn=8:gpus=8, with walltime=H:M:S among them."""
-    found = False
-    for part in value.split(","):
-        name, _, text = part.partition("=")
-        if name == "walltime":
-            found |= put_seconds(text, places, part, draft)
-        elif name == "ngpus":  # without select they are of one chunk (qsub(1B) of OpenPBS, -l)
-            found |= put_number("gpus_per_node", text, places, part, draft)
-        elif name in ("select", "nodes") and "+" not in text:
-            first, *others = text.split(":")
-            found |= put_number("nodes", first, places, part, draft)
-            for other in others:
-                resource, _, count = other.partition("=")
-                if resource in _PBS_NODES:
-                    found |= put_number(_PBS_NODES[resource], count, places, part, draft)
-    return found
 
 
 def _lsf_span(value: str, places: Places, what: str, draft: Draft) -> bool:
@@ -279,7 +254,7 @@ _FLUX: dict[str, Rule] = {
 _RULES: dict[str, dict[str, Rule]] = {
     "PBS": {
         "-N": put_name,
-        "-l": _pbs_resources,
+        "-l": pbs.put_resources,
         "-q": put_hint("partition"),
         "-A": put_hint("account"),
         "-P": put_hint("account"),

@@ -1,0 +1,54 @@
+"""What -l of PBS, Torque and Moab asks for (pbs_resources(7B) of OpenPBS 23, qsub(1B) of Torque 6)."""
+
+import re
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.asked_values import Places, put_number, put_seconds
+
+_OF_NODES = {
+    **dict.fromkeys(("ngpus", "gpus"), "gpus_per_node"),
+    **dict.fromkeys(("mpiprocs", "ppn"), "ranks_per_node"),
+}
+# A node, or what it is to have, in the place of their number: no word of capitals, as those are to fill in.
+_NAME = re.compile(r"[a-z](?=.*[\d.])[\w.-]*")
+_UNLIKE = "its nodes are not alike, and a job has the same ranks and GPUs on each of its nodes"
+
+
+def put_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """-l select=2:ncpus=64:ngpus=8:mpiprocs=8 and -l nodes=2:ppn=8:gpus=8, with walltime=H:M:S among them."""
+    found = False
+    for part in value.split(","):
+        name, _, text = part.partition("=")
+        if name == "walltime":
+            found |= put_seconds(text, places, part, draft)
+        elif name == "ngpus":  # without select they are of one chunk (qsub(1B) of OpenPBS, -l)
+            found |= put_number("gpus_per_node", text, places, part, draft)
+        elif name in ("select", "nodes"):
+            found |= _nodes(text, places, part, draft)
+    return found
+
+
+def _nodes(text: str, places: Places, what: str, draft: Draft) -> bool:
+    """2:ppn=8, and others behind a plus sign."""
+    kinds = [_kind(each) for each in text.split("+")]
+    numbers = [count for count, _ in kinds if count is not None]
+    if len(numbers) < len(kinds) and len(kinds) > 1:
+        return False
+    found = bool(numbers) and put_number("nodes", str(sum(numbers)), places, what, draft)
+    its = kinds[0][1]
+    if any(each != its for _, each in kinds):
+        draft.say("left", places, what, why=_UNLIKE, todo="write groups in the job file")
+        return True
+    for resource, count in its.items():
+        if resource in _OF_NODES:
+            found |= put_number(_OF_NODES[resource], count, places, what, draft)
+    return found
+
+
+def _kind(text: str) -> tuple[int | None, dict[str, str]]:
+    """How many nodes, None where that is not told, and what each of them has."""
+    first, *others = text.split(":")
+    if "=" in first:
+        first, others = "1", [first, *others]
+    count = int(first) if first.isdecimal() else 1 if _NAME.fullmatch(first) else None
+    return count, dict(each.partition("=")[::2] for each in others)
