@@ -117,3 +117,22 @@ def test_nodes_of_pbs_may_be_named_or_of_several_kinds(line: str, told: str) -> 
     assert " ".join(its[name].replace("not determined", "-").split()[0] for name in names) == told
     unlike = [each for each in _of(f"#PBS -l {line}").findings if "are not alike" in each.why]
     assert len(unlike) == (told == "3 - -")
+
+
+_CHUNKS = "#PBS -l select=2:ncpus=16:mpiprocs=4:ompthreads=4"
+
+
+@pytest.mark.parametrize(
+    ("lines", "told", "became"),
+    [
+        ([_CHUNKS], "OMP_NUM_THREADS", "env.OMP_NUM_THREADS: 4"),
+        ([_CHUNKS, "export A=1"], "A, OMP_NUM_THREADS", "env.OMP_NUM_THREADS: 4"),
+        ([_CHUNKS, "export OMP_NUM_THREADS=2"], "OMP_NUM_THREADS", "env.OMP_NUM_THREADS: 2"),
+        (["#PBS -l select=1:ompthreads=4+1:ompthreads=8"], "not determined", ""),
+        (["#PBS -l select=1:ncpus=4"], "not determined", ""),
+    ],
+)
+def test_the_threads_that_pbs_sets_are_in_the_environment(lines: list[str], told: str, became: str) -> None:
+    assert _told(*lines)["environment"] == told
+    its = [each.became for each in _of(*lines).findings if each.became.startswith("env.OMP")]
+    assert its == ([became] if became else [])

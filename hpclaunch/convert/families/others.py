@@ -6,7 +6,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_ssh, other_containers, refusals, singularity
-from hpclaunch.convert.mapping import other_schedulers, own_program
+from hpclaunch.convert.mapping import other_schedulers, own_program, pbs
 from hpclaunch.convert.mapping.around import beyond, logs
 from hpclaunch.convert.mapping.bind import binding
 from hpclaunch.convert.mapping.container import other_runtimes
@@ -73,6 +73,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
             if not any(key[0] == "env" for key in draft.facts):
                 of_no_run.put(reading, found, draft)
         draft.findings[:] = [_no_question(each) for each in draft.findings]
+    pbs.put_threads(others, draft)
     if refusal.is_scheduler:
         other_schedulers.say_temporary(refusal.name.removeprefix("a script for "), draft)
     singularity.say_images(inside, draft)

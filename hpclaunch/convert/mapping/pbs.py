@@ -1,9 +1,12 @@
 """What -l of PBS, Torque and Moab asks for (pbs_resources(7B) of OpenPBS 23, qsub(1B) of Torque 6)."""
 
 import re
+from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.asked_values import Places, put_number, put_seconds
+from hpclaunch.convert.mapping.ranks import threads
+from hpclaunch.convert.reading import Directive
 
 _OF_NODES = {
     **dict.fromkeys(("ngpus", "gpus"), "gpus_per_node"),
@@ -11,6 +14,8 @@ _OF_NODES = {
 }
 # A node, or what it is to have, in the place of their number: no word of capitals, as those are to fill in.
 _NAME = re.compile(r"[a-z](?=.*[\d.])[\w.-]*")
+_THREADS = re.compile(r"\bompthreads=(\d+)")
+_WHY_THREADS = "PBS sets it in the job to what ompthreads says"
 _UNLIKE = "its nodes are not alike, and a job has the same ranks and GPUs on each of its nodes"
 
 
@@ -26,6 +31,18 @@ def put_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
         elif name in ("select", "nodes"):
             found |= _nodes(text, places, part, draft)
     return found
+
+
+def put_threads(directives: Sequence[Directive], draft: Draft) -> None:
+    """ompthreads=8 of a chunk, which PBS sets as OMP_NUM_THREADS; to be put when the whole environment is in
+    the draft, as the script may set another number."""
+    for directive in directives:
+        found = (
+            set(_THREADS.findall(" ".join(directive.words))) if directive.system in ("PBS", "MSUB") else ()
+        )
+        if len(found) == 1:
+            (number,) = found
+            threads.put_asked(number, [directive.place], f"ompthreads={number}", _WHY_THREADS, draft)
 
 
 def _nodes(text: str, places: Places, what: str, draft: Draft) -> bool:

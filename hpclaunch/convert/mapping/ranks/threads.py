@@ -21,7 +21,7 @@ _NAME = "OMP_NUM_THREADS"
 def put(layer: Layer | None, places: Sequence[Place], draft: Draft) -> None:
     """What the launcher sets where nothing else does, to be put when the whole environment is in the draft.
     torchrun does it where it starts several processes on a node."""
-    if layer is None or layer.program not in _ONE_THREAD or _is_told(draft):
+    if layer is None or layer.program not in _ONE_THREAD or is_told(draft):
         return
     on_node = draft.number("ranks_per_node") or draft.number("gpus_per_node")
     if on_node == 1 and layer.program != "accelerate":
@@ -33,7 +33,14 @@ def put(layer: Layer | None, places: Sequence[Place], draft: Draft) -> None:
     draft.put(("env", _NAME), "1", places, layer.program, why=why, kind="assumed")
 
 
-def _is_told(draft: Draft) -> bool:
+def put_asked(number: str, places: Sequence[Place], what: str, why: str, draft: Draft) -> None:
+    """Those that a scheduler is asked for and sets itself, where nothing else does."""
+    if not is_told(draft):
+        draft.put(("env", _NAME), number, places, what, why=why)
+
+
+def is_told(draft: Draft) -> bool:
+    """Whether the ranks are known to have a number of threads, or one that no line tells."""
     command = draft.facts.get(("command",))
     is_left = any(each.key == f"env.{_NAME}" for each in draft.findings)  # its value is in no job file
     return is_left or (
