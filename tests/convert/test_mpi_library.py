@@ -36,6 +36,11 @@ def _of(lines: str) -> tuple[dict[str, Any], Conversion]:
         ("module load impi\nmpirun --mca btl ^tcp -np 8 ./app", "pmix"),
         ("module load openmpi/4.1\nmpirun -np 8 ./app", "pmix"),
         ("module load foss/2022a\nmpirun -np 8 ./app", "pmix"),
+        ("module load Warm/5.2-intel-2015b\nmpirun -np 8 ./app", "pmi2"),
+        ("module load intel/2019a\nmpirun -np 8 ./app", "pmi2"),
+        ("module load Warm/5.2-foss-2021a-Python-3\nmpirun -np 8 ./app", "pmix"),
+        ("module load Warm/5.2-gompi-2015b\nmpirun -np 8 ./app", "pmi2"),
+        ("module load Warm/5.2-intel-2019b OpenMPI/4.0\nmpirun -np 8 ./app", "pmix"),
         ("module load gnu/9 spectrum-mpi/10.4\nmpirun -np 8 ./app", "pmix"),
         ("module load impi\nmodule load openmpi\nmpirun -np 8 ./app", "pmix"),
         ("export OMPI_MCA_pml=ucx\nmpirun -np 8 ./app", "pmix"),
@@ -94,3 +99,8 @@ def test_that_of_pals_is_asked_for() -> None:
 def test_the_library_that_intel_mpi_needs_under_srun_is_asked_for(given: str, asks: bool) -> None:
     _, found = _of(f"module load impi\n{given}mpirun -np 8 ./app")
     assert any(each.what == "I_MPI_PMI_LIBRARY" for each in found.findings if each.kind == "question") == asks
+
+
+def test_a_compiler_of_intel_is_no_toolchain_with_its_mpi() -> None:
+    _, found = _of("module load intel/2019.5.281 icc/2015b\nmpirun -np 8 ./app")
+    assert [each for each in found.findings if each.kind == "assumed" and each.key == "mpi"]

@@ -22,18 +22,23 @@ INTEL_MPI = "Intel MPI"
 MVAPICH2 = "MVAPICH2"
 MPICH = "MPICH"
 CRAY = "Cray MPICH"
+# A toolchain of EasyBuild with its year, which a module is, or was built with: Siesta/4.1-intel-2019b. Each
+# has an MPI of its own (easybuild/toolchains/: intel, gimkl, foss, gompi, iomkl, iompi).
+_CHAIN = r"(?:^|[-/])(?:{names})[-/]20\d\d[ab]\b"
 # By a part of the name of a module, a folder or a script.
 _NAMED = {
     CRAY: re.compile(r"cray[-_]mpich"),
     INTEL_MPI: re.compile(
-        r"intel[-_]?mpi|(?:^|/)mpi/intel(?:/|$)|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|oneapi.*mpi"
+        r"intel[-_]?mpi|(?:^|/)mpi/intel(?:/|$)|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|oneapi.*mpi|"
+        + _CHAIN.format(names="intel|intelcuda|gimkl|gimpi")
     ),
     MVAPICH2: re.compile(r"mvapich"),
     MPICH: re.compile(r"mpich"),
     # foss and gompi are EasyBuild's toolchains with it, and IBM made Spectrum MPI of it ("IBM Spectrum MPI
     # Version 10 User's Guide").
     OPEN_MPI: re.compile(
-        r"open[-_]?mpi|spectrum[-_]?mpi|hpc-?x|(?<![a-z])ompi|(?:^|/)(?:foss|gompi|gompic)(?:/|$)|nvcr\.io/nvidia/"
+        r"open[-_]?mpi|spectrum[-_]?mpi|hpc-?x|(?<![a-z])ompi|(?:^|/)(?:foss|gompi|gompic)(?:/|$)|nvcr\.io/nvidia/|"
+        + _CHAIN.format(names="foss|fosscuda|gompi|gompic|iomkl|iompi|gomkl")
     ),
 }
 # By what its variables begin with.
@@ -46,8 +51,12 @@ _READS = {
 }
 _BEFORE = ("", "intel-", "intel_")  # what may stand before an MPI's own name
 _LOADS = ("module", "ml", "spack")
-# A module or a folder of Open MPI 1: PMIx came with 2.0 (NEWS of its sources).
-_BEFORE_PMIX = re.compile(r"(?:open[-_]?mpi|(?<![a-z])ompi)(?:/(?:gcc|intel|pgi|64))*[-_/@]?v?1\.\d")
+# A module or a folder of Open MPI 1: PMIx came with 2.0 (NEWS of its sources), which EasyBuild's toolchains
+# have since 2017 (foss-2016b.eb, foss-2017a.eb).
+_BEFORE_PMIX = re.compile(
+    r"(?:open[-_]?mpi|(?<![a-z])ompi)(?:/(?:gcc|intel|pgi|64))*[-_/@]?v?1\.\d"
+    r"|(?:^|[-/])(?:foss|gompi)[-/]201[0-6][ab]\b"
+)
 
 
 class Library(Struct, frozen=True):
