@@ -31,6 +31,7 @@ def _left(found: Conversion, what: str) -> str:
         ("#PBS -l nodes=2:ppn=16", "mpirun --map-by node -np 8 ./t", "4 on each node"),
         ("#PBS -l nodes=2:ppn=16", "mpirun --map-by ppr:4:node ./t", "4 on each node"),
         ("#PBS -l nodes=2:ppn=16", "mpirun ./t", "16 on each node"),
+        ("#PBS -l select=1:ncpus=4", "mpirun.actual -n 4 ./t", "4 on each node"),
         ("#PBS -l nodes=2:ppn=16", "mpirun -np $PBS_NP ./t", "16 on each node"),
         ("#PBS -l nodes=2:ppn=16", "mpirun -np $(wc -l < $PBS_NODEFILE) ./t", "16 on each node"),
         ("#$ -l rt_F=2", "N=4\nmpirun -np $((NHOSTS * N)) --map-by ppr:2:socket ./t", "4 on each node"),

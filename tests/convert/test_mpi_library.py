@@ -41,6 +41,8 @@ def _of(lines: str) -> tuple[dict[str, Any], Conversion]:
         ("module load Warm/5.2-foss-2021a-Python-3\nmpirun -np 8 ./app", "pmix"),
         ("module load Warm/5.2-gompi-2015b\nmpirun -np 8 ./app", "pmi2"),
         ("module load Warm/5.2-intel-2019b OpenMPI/4.0\nmpirun -np 8 ./app", "pmix"),
+        ("mpirun.actual -n 8 ./app", "pmi2"),
+        ("module load mpich-3.2\nmpiexec.actual -n 8 ./app", "pmi2"),
         ("module load gnu/9 spectrum-mpi/10.4\nmpirun -np 8 ./app", "pmix"),
         ("module load impi\nmodule load openmpi\nmpirun -np 8 ./app", "pmix"),
         ("export OMPI_MCA_pml=ucx\nmpirun -np 8 ./app", "pmix"),

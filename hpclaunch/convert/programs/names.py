@@ -6,6 +6,9 @@ import re
 SUBMITTERS = ("sbatch", "salloc")
 OTHER_SUBMITTERS = ("qsub", "bsub", "oarsub", "condor_submit", "gantry")
 STEPS = ("srun",)
+# What pbsrun_wrap of PBS Professional makes of the mpirun that it puts its own in front of: MPICH's, and that
+# of Intel MPI and MVAPICH2, which are made of it (pbsrun_wrap(8B)).
+BY_WRAPPED = ("mpirun.actual", "mpiexec.actual")
 # mpirun by all its names: Open MPI's and PRRTE's, MPICH's and Intel MPI's, and Debian's for those that stand
 # beside another.
 BY_MPIRUN = (
@@ -18,6 +21,7 @@ BY_MPIRUN = (
         "mpirun.mpich2",
         "mpiexec.mpich2",
     ),
+    *BY_WRAPPED,
 )
 BY_OTHER_MPI = ("charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm")
 BY_MPI = (*BY_MPIRUN, "horovodrun", *BY_OTHER_MPI)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.programs.mpirun import is_of_open_mpi
-from hpclaunch.convert.programs.names import BY_MPIRUN
+from hpclaunch.convert.programs.names import BY_MPIRUN, BY_WRAPPED
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import program_of, shown
 
@@ -104,6 +104,7 @@ def _told(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Lib
     yield from _of_modules(loaded)
     yield from _named(shown(each.name) for each in reversed(reading.sourced))
     yield from _named(text for text in words if "nvcr.io/" in text)
+    yield from (Library(MPICH, text) for text in words if program_of([(text,)]) in BY_WRAPPED)
 
 
 def _of_modules(loaded: Sequence[str]) -> Iterator[Library]:
