@@ -26,6 +26,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import no_launcher
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.mapping import other_schedulers
+from hpclaunch.convert.mapping.asked_otherwise import OTHER_SHELLS
 from hpclaunch.convert.mapping.container import in_texts
 from hpclaunch.convert.mapping.docker import engines, grown
 from hpclaunch.convert.mapping.environment import sourced
@@ -57,7 +58,6 @@ _FAMILIES = (
     ("others", "a launcher of another kind"),
     ("plain_slurm", "srun, mpirun or torchrun of a script"),
 )
-_OTHER_SHELLS = frozenset(("csh", "tcsh", "fish", "xonsh", "pwsh", "elvish"))
 _IN_BASH = "write it for bash first, or write a job file: `hpclaunch schema job` has its keys"
 _MOST_SECRETS = 500
 _MOST_TOLD = 2000  # characters of a construct
@@ -204,7 +204,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     """A launcher of shell scripts."""
     for each in inputs:
         shell = interpreter(each.text)
-        if shell in _OTHER_SHELLS:
+        if shell in OTHER_SHELLS:
             said = f"a script for {shell}: hpclaunch reads scripts for sh and bash alone"
             draft.refuse(said, [Place(each.name, 1)], f"a script for {shell}", todo=_IN_BASH)
             launch = launch_facts.facts(draft, Secrets([]))

@@ -93,7 +93,7 @@ def test_an_option_may_have_its_value_in_one_word_with_it(line: str, told: str) 
 
 def test_an_option_of_one_word_is_said_as_it_is_written() -> None:
     found = _of("#PBS -joe -Nwarm", "#PBS -Wgroup_list=ice")
-    assert {"-joe", "-Wgroup_list=ice"} <= {each.what for each in found.findings if each.kind == "left"}
+    assert {"-joe", "-Wgroup_list=ice"} <= {each.what for each in found.findings}
     assert any(each.became == "name: warm" for each in found.findings)
 
 

@@ -61,6 +61,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     # What allocation has told is not said again.
     others = [each for each in reading.directives if not (of_slurm and each.system == "SBATCH")]
     other_schedulers.put(others, draft)
+    asked = set(draft.facts)
     if not steps:
         _facts(reading, found, draft, options)
     beyond.defaults(reading, draft)
@@ -70,7 +71,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         if not own_program.put(reading, draft) and others:
             if not any(start.has_ranks for start in _starts(reading)):
                 of_request.not_started(draft)
-            if not any(key[0] == "env" for key in draft.facts):
+            if not any(key[0] == "env" for key in draft.facts.keys() - asked):
                 of_no_run.put(reading, found, draft)
         draft.findings[:] = [_no_question(each) for each in draft.findings]
     pbs.put_threads(others, draft)

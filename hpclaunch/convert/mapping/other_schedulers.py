@@ -12,8 +12,9 @@ import math
 import re
 from collections.abc import Sequence
 
+from hpclaunch.convert.cores import MEMORY
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping import oar, pbs
+from hpclaunch.convert.mapping import asked_otherwise, oar, pbs
 from hpclaunch.convert.mapping.asked_values import (
     Places,
     Rule,
@@ -29,7 +30,7 @@ from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.programs.schedulers import scheduler_of
 from hpclaunch.convert.reading import Directive, ShellReading
 
-_SEE = "write it in a job file, where it has another name"
+_SEE = "see whether the job needs it: `hpclaunch schema job` lists what a job file can say"
 _OWN_FOLDER = ("PBS", "Grid Engine", "PBS or Grid Engine")
 # Whose options of one letter may have their value in the same word, as getopt(3) reads them.
 _ATTACHED = ("PBS", "Moab", "PJM", "Cobalt", "Flux")
@@ -51,12 +52,13 @@ def put(directives: Sequence[Directive], draft: Draft) -> None:
     """Facts and findings for the lines of another scheduler."""
     for directive in directives:
         words = list(directive.words)
-        rules = _RULES.get(system(directive), {})
+        its = system(directive)
+        rules = {**asked_otherwise.RULES.get(its, {}), **_RULES.get(its, {})}
         while words:
-            option, value, what = _option(words, system(directive))
+            option, value, what = _option(words, its)
             rule = rules.get(option)
             if rule is None or not rule(value.strip("\"'"), [directive.place], what, draft):
-                why = f"an option of {system(directive) or 'Slurm'}"
+                why = f"an option of {its or 'Slurm'}"
                 draft.say("left", [directive.place], what, why=why, todo=_SEE)
 
 
@@ -149,6 +151,9 @@ def _lsf_gpus(value: str, places: Places, what: str, draft: Draft) -> bool:
     return bool(each) and put_number("gpus_per_node", each[1] if each else "", places, what, draft)
 
 
+_SGE_MEMORY = ("h_vmem", "s_vmem", "mem_free", "m_mem_free", "virtual_free", "h_data", "h_rss")
+
+
 def _sge_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
     found = False
     for part in value.split(","):
@@ -159,6 +164,9 @@ def _sge_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
             found |= put_number("nodes", text, places, part, draft)
         elif name in ("gpu", "ngpus"):
             found |= put_number("gpus_per_node", text, places, part, draft)
+        elif name in _SGE_MEMORY:
+            draft.say("replaced", places, part, why=MEMORY)
+            found = True
     return found
 
 

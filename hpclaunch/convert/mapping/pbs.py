@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from hpclaunch.convert.cores import MEMORY
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.asked_values import Places, put_number, put_seconds
 from hpclaunch.convert.mapping.ranks import threads
@@ -12,6 +13,7 @@ _OF_NODES = {
     **dict.fromkeys(("ngpus", "gpus"), "gpus_per_node"),
     **dict.fromkeys(("mpiprocs", "ppn"), "ranks_per_node"),
 }
+_MEMORY = ("mem", "pmem", "vmem", "pvmem")
 # A node, or what it is to have, in the place of their number: no word of capitals, as those are to fill in.
 _NAME = re.compile(r"[a-z](?=.*[\d.])[\w.-]*")
 _THREADS = re.compile(r"\bompthreads=(\d+)")
@@ -30,6 +32,9 @@ def put_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
             found |= put_number("gpus_per_node", text, places, part, draft)
         elif name in ("select", "nodes"):
             found |= _nodes(text, places, part, draft)
+        elif name in _MEMORY:
+            draft.say("replaced", places, part, why=MEMORY)
+            found = True
     return found
 
 

@@ -34,11 +34,11 @@ from hpclaunch.convert.shell.walk import wanted_inside
 from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, shown
 from hpclaunch.values.conversion import Place
 
-_SHELL = (
+OF_SHELL = (
     "ranks get what the job file names, and not all that was exported where the script was started, such as "
     "the PATH of an environment that was active there"
 )
-_ACTIVATE = "where they need such an environment activate it in the command, or write its PATH in env"
+ACTIVATE = "where they need such an environment activate it in the command, or write its PATH in env"
 _EACH_RANK = "what the shell did once on a node, before the launcher, each rank does for itself"
 _OF_TORCH = (
     "write it in the job file, or rendezvous: torch in its place: hpclaunch then sets it, the address to "
@@ -123,7 +123,7 @@ def put(
         why = "srun hands on all that the script exports, whatever sbatch's --export says: the job names it"
         draft.say("replaced", (taken_away.place,), taken_away.written, why=why)
     if not (image or before) and export_of(reading, run).everything:
-        draft.say("replaced", lines, "the submitter's shell", why=_SHELL, todo=_ACTIVATE)
+        draft.say("replaced", lines, "the submitter's shell", why=OF_SHELL, todo=ACTIVATE)
 
 
 def _is_typed_into(run: Step, words: Sequence[Value]) -> bool:

@@ -1,0 +1,65 @@
+"""Options of other schedulers than Slurm that say nothing about the sizes of a launch."""
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion, Finding
+
+
+def _of(*lines: str, run: str = "mpirun ./t") -> Conversion:
+    return convert(classified({"run.sh": "\n".join(("#!/bin/bash", *lines, run, ""))}), Options({}))
+
+
+def _its(line: str) -> list[Finding]:
+    return [
+        each for each in _of(line).findings if each.places[0].line == 2 and "a script for" not in each.what
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "said"),
+    [
+        ("#PBS -j oe", "replaced", "hpclaunch logs"),
+        ("#PBS -o out.txt", "replaced", "hpclaunch logs"),
+        ("#BSUB -eo err.%J", "replaced", "hpclaunch logs"),
+        ("#OAR --stdout out.txt", "replaced", "hpclaunch logs"),
+        ("#PBS -m abe", "replaced", "mail at the end"),
+        ("#$ -m n", "replaced", "nobody is written to"),
+        ("#PBS -r n", "replaced", "never requeued"),
+        ("#PBS -r y", "left", "an option of PBS"),
+        ("#$ -S /bin/bash", "without effect", "such a shell"),
+        ("#PBS -S /bin/tcsh", "left", "an option of PBS"),
+        ("#PBS -V", "replaced", "not all that was exported"),
+        ("#$ -V", "replaced", "not all that was exported"),
+        ("#PJM -X", "replaced", "not all that was exported"),
+        ("#PBS -l mem=4gb", "replaced", "all memory of whole nodes"),
+        ("#$ -l h_vmem=4G", "replaced", "all memory of whole nodes"),
+        ("#PBS -p 10", "left", "an option of PBS"),
+    ],
+)
+def test_what_becomes_of_an_option_is_said(line: str, kind: str, said: str) -> None:
+    (its,) = _its(line)
+    assert its.kind == kind
+    assert said in its.why
+
+
+def test_what_is_left_of_an_option_is_not_said_to_have_another_name() -> None:
+    (its,) = _its("#$ -ckpt blcr")
+    assert its.todo.startswith("see whether the job needs it")
+
+
+@pytest.mark.parametrize("mark", ["#PBS", "#MSUB", "#$"])
+@pytest.mark.parametrize("run", ["mpirun ./t", "solver -x"])
+def test_variables_that_are_asked_for_are_in_the_environment(mark: str, run: str) -> None:
+    found = _of(f"{mark} -v STEPS=20,CASE", "export A=1", run=run)
+    became = {each.became for each in found.findings}
+    assert {"env.STEPS: 20", "inherit.0: CASE", "env.A: 1"} <= became
+
+
+def test_a_secret_among_them_is_not_told() -> None:
+    found = _of("#PBS -v STEPS=20,WANDB_API_KEY=abcdef0123456789abcdef0123456789abcdef01")
+    assert "abcdef0123456789" not in " ".join(
+        f"{each.what} {each.became} {each.why}" for each in found.findings
+    )
