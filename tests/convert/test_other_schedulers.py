@@ -73,6 +73,7 @@ def test_the_program_of_a_script_for_another_scheduler_is_told(system: str, head
     assert became["env.A"] == "env.A: 1"
     assert became["ranks_per_node"] == "ranks_per_node: 1"
     assert not any(each.key == "workdir" for each in found.findings)
+    assert not any("the folder in which the ranks start" in each.why for each in found.findings)
     assert "not part of what is launched" not in " ".join(each.why for each in found.findings)
 
 
@@ -90,3 +91,9 @@ def test_what_the_program_is_given_and_no_line_tells_is_said() -> None:
     (its,) = [each for each in found.findings if "what each rank executes" in each.why]
     assert (its.kind, its.places[0].line) == ("left", 4)
     assert not any(each.key.startswith("inherit") for each in found.findings)
+
+
+def test_a_folder_below_that_of_submission_is_told() -> None:
+    text = "#!/bin/bash\n#PBS -l nodes=1:ppn=4\ncd $PBS_O_WORKDIR/run\ncd warm\n./t\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert any(each.became == "workdir: ./run/warm" for each in found.findings)

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 
 # sbatch starts a script in the folder where it was typed, and names that (sbatch(1), OUTPUT ENVIRONMENT).
 _OF_SUBMISSION = "SLURM_SUBMIT_DIR"
+# The folder of submission under Slurm, PBS, LSF, Grid Engine, PJM and OAR.
+SUBMITTED_FROM = (
+    _OF_SUBMISSION,
+    "PBS_O_WORKDIR",
+    "LS_SUBCWD",
+    "SGE_O_WORKDIR",
+    "PJM_O_WORKDIR",
+    "OAR_WORKDIR",
+)
 _BEGUN = "the folder in which it began"  # a name that no script has
 OF_PROCESS = frozenset(("PWD", "OLDPWD", _BEGUN))  # what another shell begins with, whatever is exported
 SUBMITTED: Value = (Unknown("variable", "PWD"),)
@@ -93,7 +102,7 @@ def change(shell: "Walker", words: list[Value]) -> None:
 def _from(here: Value, folder: Value) -> Value:
     """The folder that a word leads to. One of which the beginning is not known is taken for a whole path."""
     first = folder[0] if folder else ""
-    if isinstance(first, Unknown) and first.kind == "variable" and first.name == _OF_SUBMISSION:
+    if isinstance(first, Unknown) and first.kind == "variable" and first.name in SUBMITTED_FROM:
         folder = (*SUBMITTED, *folder[1:])
     if not isinstance(first, str) or first.startswith("/"):
         text = known(folder)

@@ -13,24 +13,16 @@ from hpclaunch.convert.mapping.environment.in_order import moment_of
 from hpclaunch.convert.mapping.slurm.batch.asked import of_batch
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Command, ShellReading, once
+from hpclaunch.convert.shell.folder import SUBMITTED_FROM
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.yamltext import flow
 
 _HOME = re.compile(r"^~|\$\{?HOME\}?")
 FOLDERS = frozenset(("cd", "pushd", "popd"))
-# The folder of submission under Slurm, PBS, LSF, Grid Engine, PJM and OAR.
-_SUBMITTED_FROM = (
-    "SLURM_SUBMIT_DIR",
-    "PBS_O_WORKDIR",
-    "LS_SUBCWD",
-    "SGE_O_WORKDIR",
-    "PJM_O_WORKDIR",
-    "OAR_WORKDIR",
-)
 _OF_SCRIPT = re.compile(r"^\"?\$\(dirname (?:-- )?\"?\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?\"?\)\"?")
 _WHERE_IT_IS = re.compile(r"^\"?\$\(pwd(?: -[LP])?\)\"?")  # which is where `cd` starts from
-_OF_SUBMISSION = re.compile(rf"\$\{{?(?:{'|'.join(_SUBMITTED_FROM)})\b")
+_OF_SUBMISSION = re.compile(rf"\$\{{?(?:{'|'.join(SUBMITTED_FROM)})\b")
 _NO_WAY_BACK = (
     "each round of the loop begins where the one before it ended, and all trials of a job begin in one"
 )
@@ -254,7 +246,7 @@ def _resolved(reading: ShellReading, text: str) -> str | None:
 
     def filled_in(found: re.Match[str]) -> str:
         name = found[1] or found[2]
-        if name in ("PWD", *_SUBMITTED_FROM):
+        if name in ("PWD", *SUBMITTED_FROM):
             return found[0] if found.start() else "."  # a whole path behind another is no folder
         each = reading.last(name)
         value = known(each.value) if each is not None else None
