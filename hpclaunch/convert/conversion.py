@@ -23,10 +23,9 @@ from hpclaunch.convert import (
 )
 from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.families import no_launcher
+from hpclaunch.convert.families import no_launcher, other_shells
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.mapping import other_schedulers
-from hpclaunch.convert.mapping.asked_otherwise import OTHER_SHELLS
 from hpclaunch.convert.mapping.container import in_texts
 from hpclaunch.convert.mapping.docker import engines, grown
 from hpclaunch.convert.mapping.environment import sourced
@@ -42,7 +41,6 @@ from hpclaunch.convert.programs.names import (
     STEPS,
     SUBMITTERS,
     any_of,
-    interpreter,
 )
 from hpclaunch.convert.reading import MOST, Command, ShellReading
 from hpclaunch.convert.secrets.values import Secrets, ask_instead, of_commands, without_values
@@ -58,7 +56,6 @@ _FAMILIES = (
     ("others", "a launcher of another kind"),
     ("plain_slurm", "srun, mpirun or torchrun of a script"),
 )
-_IN_BASH = "write it for bash first, or write a job file: `hpclaunch schema job` has its keys"
 _MOST_SECRETS = 500
 _MOST_TOLD = 2000  # characters of a construct
 _UNKNOWN = "no launcher that is known here"
@@ -202,13 +199,11 @@ def _told(findings: Sequence[Finding], secrets: Secrets) -> list[Finding]:
 
 def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
     """A launcher of shell scripts."""
-    for each in inputs:
-        shell = interpreter(each.text)
-        if shell in OTHER_SHELLS:
-            said = f"a script for {shell}: hpclaunch reads scripts for sh and bash alone"
-            draft.refuse(said, [Place(each.name, 1)], f"a script for {shell}", todo=_IN_BASH)
-            launch = launch_facts.facts(draft, Secrets([]))
-            return Conversion(_UNKNOWN, "", draft.refused, tuple(draft.findings), {}, launch=launch)
+    if other_shells.refuse(inputs, draft):
+        secrets = Secrets([each.text for each in inputs])
+        its = tuple(_told(draft.findings, secrets))
+        launch = launch_facts.facts(draft, secrets)
+        return Conversion(_UNKNOWN, "", draft.refused, its, dict(draft.hints), launch=launch)
     reading = sources.read(inputs, options.environment, draft, options.arguments)
     reading = grown.settled(engines.settled(reading, draft), draft)
     given = (shlex.join(options.arguments or ()), *_exported(options))

@@ -30,7 +30,6 @@ def _its(line: str) -> list[Finding]:
         ("#PBS -r n", "replaced", "never requeued"),
         ("#PBS -r y", "left", "an option of PBS"),
         ("#$ -S /bin/bash", "without effect", "such a shell"),
-        ("#PBS -S /bin/tcsh", "left", "an option of PBS"),
         ("#PBS -V", "replaced", "not all that was exported"),
         ("#$ -V", "replaced", "not all that was exported"),
         ("#PJM -X", "replaced", "not all that was exported"),
@@ -63,3 +62,23 @@ def test_a_secret_among_them_is_not_told() -> None:
     assert "abcdef0123456789" not in " ".join(
         f"{each.what} {each.became} {each.why}" for each in found.findings
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("#!/bin/csh\n#PBS -l select=4:mpiprocs=8,walltime=2:00:00\nmpiexec ./t\n", "4 - 2:00:00"),
+        ("#PBS -S /bin/tcsh\n#PBS -l nodes=2:ppn=4\nsetenv A 1\nmpirun ./t\n", "2 - -"),
+        ("#!/bin/bash\n#$ -S /bin/csh\n#$ -l h_rt=600\n./t\n", "- - 10"),
+        ("#!/bin/tcsh\n#BSUB -W 1:30\n#BSUB -nnodes 3\n\nset n = 2\n#BSUB -nnodes 9\n", "3 - 1:30:00"),
+        ("#!/bin/csh\n#SBATCH -N 2 --time=5\nsrun ./t\n", "2 - 00:05:00"),
+        ("#!/bin/csh\nmpirun ./t\n", "- - -"),
+    ],
+)
+def test_what_a_script_for_csh_asks_for_is_told(text: str, told: str) -> None:
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert "sh: hpclaunch reads scripts for sh and bash alone" in found.refused
+    its = {each.name: each.told for each in found.launch}
+    names = ("nodes", "ranks", "time limit")
+    assert " ".join(its[name].replace("not determined", "-").split()[0] for name in names) == told
+    assert not any(each.kind == "question" for each in found.findings)

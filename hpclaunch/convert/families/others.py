@@ -66,14 +66,14 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         _facts(reading, found, draft, options)
     beyond.defaults(reading, draft)
     # Nobody answers questions about a job that is not written; what is not told is said all the same.
-    draft.findings[:] = [_no_question(each) for each in draft.findings]
+    draft.findings[:] = [no_question(each) for each in draft.findings]
     if not of_slurm and refusal.is_scheduler and ("command",) not in draft.facts:
         if not own_program.put(reading, draft) and others:
             if not any(start.has_ranks for start in _starts(reading)):
                 of_request.not_started(draft)
             if not any(key[0] == "env" for key in draft.facts.keys() - asked):
                 of_no_run.put(reading, found, draft)
-        draft.findings[:] = [_no_question(each) for each in draft.findings]
+        draft.findings[:] = [no_question(each) for each in draft.findings]
     pbs.put_threads(others, draft)
     if refusal.is_scheduler:
         other_schedulers.say_temporary(refusal.name.removeprefix("a script for "), draft)
@@ -82,7 +82,8 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     draft.refuse(refusal.reason, [refusal.place], refusal.name, todo=_TODO)
 
 
-def _no_question(finding: Finding) -> Finding:
+def no_question(finding: Finding) -> Finding:
+    """What is asked, as something that is left: nobody answers it."""
     if finding.kind != "question":
         return finding
     return structs.replace(finding, kind="left", key="", todo="write it in a job file")
