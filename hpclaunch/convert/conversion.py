@@ -23,7 +23,7 @@ from hpclaunch.convert import (
 )
 from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.families import no_launcher, other_shells
+from hpclaunch.convert.families import condor, no_launcher, other_shells
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.container import in_texts
@@ -199,7 +199,7 @@ def _told(findings: Sequence[Finding], secrets: Secrets) -> list[Finding]:
 
 def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
     """A launcher of shell scripts."""
-    if other_shells.refuse(inputs, draft):
+    if condor.refuse(inputs, draft) or other_shells.refuse(inputs, draft):
         secrets = Secrets([each.text for each in inputs])
         its = tuple(_told(draft.findings, secrets))
         launch = launch_facts.facts(draft, secrets)

@@ -14,6 +14,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import sayable
 from hpclaunch.convert.manifests.recognise import is_manifest
 from hpclaunch.convert.programs.bind import BINDERS
+from hpclaunch.convert.programs.condor import is_description
 from hpclaunch.convert.programs.names import (
     BY_MPI,
     CONTAINERS,
@@ -149,6 +150,8 @@ def _role(name: str, text: str, texts: dict[str, str]) -> Role:
     if not text.startswith("#!") and _OWN_FILE.search(text) and _NAMED.search(text):
         what = "job file" if _JOB.search(text) else "site or node type file"
         raise InputError(f"{name} is a {what} of hpclaunch already: there is nothing to convert")
+    if is_description(text):
+        return "shell"
     if _is_program(name, text):
         return "program"
     if _is_manifest(name, text):
