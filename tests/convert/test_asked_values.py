@@ -136,3 +136,29 @@ def test_the_threads_that_pbs_sets_are_in_the_environment(lines: list[str], told
     assert _told(*lines)["environment"] == told
     its = [each.became for each in _of(*lines).findings if each.became.startswith("env.OMP")]
     assert its == ([became] if became else [])
+
+
+def test_lines_of_grid_engine_count_behind_commands_too() -> None:
+    assert _told("#$ -cwd", "date", "#$ -l h_rt=600")["time limit"] == "10 minutes"
+    found = convert(classified({"run.sh": "#!/bin/sh\ndate\n#$ -l h_rt=600\n./t\n"}), Options({}))
+    assert "Grid Engine" not in found.refused  # of a script without others it is a comment
+
+
+@pytest.mark.parametrize(("line", "who"), [("#PBS -l walltime=1:00:00", "qsub"), ("#MSUB -V", "msub")])
+def test_lines_of_pbs_behind_a_command_are_said_to_say_nothing(line: str, who: str) -> None:
+    mark = line.split()[0]
+    found = _of(f"{mark} -l nodes=2", "date", line)
+    assert {each.name: each.told for each in found.launch}["time limit"] == "not determined"
+    (its,) = [each for each in found.findings if each.kind == "defect"]
+    assert (its.what, its.places[0].line) == (line, 4)
+    assert its.why.startswith(f"{who} reads such lines before the first command alone")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [("#PBS -N x", "PBS_O_WORKDIR"), ("#$ -N x", "SGE_O_WORKDIR"), ("#BSUB -J x", "")]
+)
+def test_the_folder_of_a_script_that_is_copied_is_no_folder_of_its_program(line: str, said: str) -> None:
+    found = _of(line, 'HERE=$(dirname "$0")', "cd $HERE")
+    its = [each for each in found.findings if each.kind == "defect"]
+    assert [said in each.todo for each in its] == ([True] if said else [])
+    assert not any("slurm" in f"{each.why} {each.todo}".lower() for each in its)

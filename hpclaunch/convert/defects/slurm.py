@@ -30,11 +30,33 @@ _OPTIONS = {
     "SLURM_EXCLUSIVE": "--exclusive",
 }
 
-_DIRECTIVE = re.compile(r"#SBATCH[ \t]+-")
+_DIRECTIVE = re.compile(r"#(SBATCH|PBS|MSUB)[ \t]+-")
+# Who reads such a line, up to the first command: sbatch(1), and qsub(1) of POSIX, "Option Specification".
+_READERS = {"SBATCH": "sbatch", "PBS": "qsub", "MSUB": "msub"}
 _COMMENT_WITH_OPTION = re.compile(r"#(\w+)[ \t]+-")
 _ALIKE = 0.8  # a letter left out, put in, or two that changed places
 # The path of the script itself, as its folder or followed to it.
 _OWN_FOLDER = re.compile(r"\b(?:dirname|realpath|readlink)\b[^;|&)]*\$(?:0\b|\{0\b|\{?BASH_SOURCE\b)")
+_NOT_FOUND = "and this is that folder: what lies beside the script is not found there"
+_OF_PBS = (
+    f"PBS's daemon on the node runs a copy of the script in a folder of its own, {_NOT_FOUND}",
+    "PBS_O_WORKDIR is the folder in which qsub was typed",
+)
+# Schedulers that run a copy of the script, by their lines, and which folder of theirs is meant. Of PBS it is
+# mom_priv/jobs, and of Grid Engine job_scripts of the spool (pbs_mom(8B); sge_execd(8)).
+_COPIES = {
+    "SBATCH": (
+        f"slurmd runs a copy of the script, slurm_script in a folder of its own spool, {_NOT_FOUND}",
+        "SLURM_SUBMIT_DIR is the folder in which sbatch was typed, and `scontrol show job $SLURM_JOB_ID` "
+        "tells the script's path as Command=",
+    ),
+    "PBS": _OF_PBS,
+    "MSUB": _OF_PBS,
+    "$": (
+        f"Grid Engine's daemon on the node runs a copy of the script in its spool, {_NOT_FOUND}",
+        "SGE_O_WORKDIR is the folder in which qsub was typed",
+    ),
+}
 
 
 def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
@@ -67,8 +89,8 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
 
 
 def _own_folder(reading: ShellReading) -> Iterator[Finding]:
-    """Where a script with #SBATCH lines takes the folder of its own file for that of its program."""
-    submitted = {each.place.file for each in reading.directives}
+    """Where a script with lines for a scheduler takes the folder of its own file for that of its program."""
+    submitted = {each.place.file: each.system for each in reading.directives if each.system in _COPIES}
     values = chain(
         ((each.place, value) for each in reading.assigned for value in (each.value, *(each.array or ()))),
         ((each.place, word) for each in reading.commands if not each.within for word in each.words),
@@ -81,22 +103,17 @@ def _own_folder(reading: ShellReading) -> Iterator[Finding]:
                 found.setdefault(part.name, place)
     for written, place in found.items():
         if place.file in submitted:
-            why = (
-                "slurmd runs a copy of the script, slurm_script in a folder of its own spool, and this is "
-                "that folder: what lies beside the script is not found there"
-            )
-            todo = (
-                "SLURM_SUBMIT_DIR is the folder in which sbatch was typed, and `scontrol show job "
-                "$SLURM_JOB_ID` tells the script's path as Command="
-            )
+            why, todo = _COPIES[submitted[place.file]]
             yield Finding("defect", (place,), written, why=why, todo=todo)
 
 
 def _too_late(reading: ShellReading, parsed: list[Parsed]) -> Iterator[Finding]:
-    """#SBATCH lines behind a command of the script, but for those of a text that it hands on."""
+    """#SBATCH lines behind a command of the script, and #PBS lines where others stand before it, but for
+    those of a text that it hands on."""
     text = next((each for each in parsed if each.source.name == reading.script), None)
     if text is None:
         return
+    its = {"SBATCH", *(each.system for each in reading.directives)}
     documents = [
         range(node.hdoc.pos.line, node.hdoc.end.line + 1)
         for node in text.nodes
@@ -109,8 +126,11 @@ def _too_late(reading: ShellReading, parsed: list[Parsed]) -> Iterator[Finding]:
     numbered = enumerate(text.source.text.split("\n"), 1)
     behind = dropwhile(lambda row: row[1].strip()[:1] in ("", "#"), numbered)
     for number, line in behind:
-        if _DIRECTIVE.match(line) and not any(number in each for each in documents):
-            why = "sbatch reads such lines before the first command alone: this one says nothing"
+        found = _DIRECTIVE.match(line)
+        if found and found[1] in its and not any(number in each for each in documents):
+            why = (
+                f"{_READERS[found[1]]} reads such lines before the first command alone: this one says nothing"
+            )
             todo = "where it is meant write it in the job file"
             yield Finding("defect", (Place(reading.script, number),), line.strip(), why=why, todo=todo)
 

@@ -8,8 +8,10 @@ from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.slurm import directives as slurm
 from hpclaunch.values.conversion import Place
 
-# Grid Engine takes its prefix off and reads the rest, with a blank in front of it or none (qsub(1), -C).
+# Grid Engine takes its prefix off and reads the rest, with a blank in front of it or none (qsub(1), -C), of
+# any line that begins with it (qsub(1), "Description"): behind commands too, where it is a script for it.
 _OTHERS = re.compile(r"#(?:(PBS|BSUB|PJM|COBALT|MSUB|OAR)[ \t]+|(\$)[ \t]*)(-.*)")
+_GRID_ENGINE = "$"
 # Of Flux they may stand behind commands, with any signs before the word (flux-batch(1), "Submission
 # directives"; RFC 36 of the Flux framework).
 _FLUX = re.compile(r"#[ \t#]*(?:flux|FLUX):[ \t]*(-.*)")
@@ -21,8 +23,8 @@ _QUEUE = "queue"
 
 
 def directives(source: Source) -> tuple[Directive, ...]:
-    """Those before the first command, each with its words. Of a text that sbatch would refuse they are what
-    can be recovered."""
+    """Those that a scheduler reads, most of them before the first command, each with its words. Of a text
+    that sbatch would refuse they are what can be recovered."""
     text = source.text.replace("\r\n", "\n")
     begins = "" if text.startswith("#!") else "#!\n"
     try:
@@ -37,12 +39,17 @@ def directives(source: Source) -> tuple[Directive, ...]:
         of_flux = _FLUX.match(line)
         if of_flux:
             found.append(Directive(Place(source.name, number), _words(of_flux[1]), "FLUX"))
+    before, of_grid_engine = True, False
     for number, line in enumerate(lines, 1):
         other = _OTHERS.match(line)
-        if other:
-            found.append(Directive(Place(source.name, number), _words(other[3]), other[1] or other[2]))
+        its = (other[1] or other[2]) if other else ""
+        if other and (before or (of_grid_engine and its == _GRID_ENGINE)):
+            of_grid_engine |= its == _GRID_ENGINE
+            found.append(Directive(Place(source.name, number), _words(other[3]), its))
         elif line.strip()[:1] not in ("", "#"):
-            break
+            before = False
+            if not of_grid_engine:
+                break
     found += _of_loadleveler(source.name, lines)
     return tuple(sorted(found, key=lambda each: each.place))
 
