@@ -271,3 +271,23 @@ def test_what_binds_a_rank_itself_is_told(run: str, told: str, command: str) -> 
     found = _of(f"#PBS -l nodes=2:ppn=2\n{run}")
     assert told in _told(found)["binding"]
     assert any(each.became == f"command: {command}" for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("loop", "said"),
+    [
+        ("for i in 1 2 3; do {}; done", "each of 3 rounds starts"),
+        ("for f in *.in; do {}; done", "each of the rounds starts"),
+        ("while read f; do {}; done < list", "each of the rounds starts"),
+        ("for i in 1; do {}; done", ""),
+        ("{}", ""),
+    ],
+)
+@pytest.mark.parametrize("run", ["mpirun -np 8 ./t", "flux submit -N 1 -n 1 ./t", "./t -x 1"])
+def test_a_launch_that_rounds_of_a_loop_start_is_said_to_be_one_of_them(
+    loop: str, said: str, run: str
+) -> None:
+    found = _of(f"#PBS -l nodes=1:ppn=8\n{loop.format(run)}")
+    its = [each for each in found.findings if "rounds starts" in each.why]
+    assert [said in each.why for each in its] == ([True] if said else [])
+    assert not (said and any(each.what.startswith("a loop: ") for each in found.findings))

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_ssh, other_containers, refusals, singularity
 from hpclaunch.convert.mapping import other_schedulers, own_program, pbs
-from hpclaunch.convert.mapping.around import beyond, logs
+from hpclaunch.convert.mapping.around import beyond, logs, rounds
 from hpclaunch.convert.mapping.bind import binding
 from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.mapping.docker import config_env, container, env_files, launch
@@ -114,6 +114,7 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
             draft.say("left", reading.origin(start.command), _text(start), why=why, todo=_ANOTHER)
     if run is not None:
         _put(reading, run, found, draft, options)
+        rounds.say_rounds(run.command, draft)
     _say_logs(reading, [each.command for each in starts], draft)
 
 

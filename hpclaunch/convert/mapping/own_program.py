@@ -1,7 +1,7 @@
 """The program that a script for another scheduler than Slurm starts itself, with no launcher of ranks."""
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import surroundings
+from hpclaunch.convert.mapping.around import rounds, surroundings
 from hpclaunch.convert.mapping.environment import set_again
 from hpclaunch.convert.mapping.environment.exported import Ranks
 from hpclaunch.convert.mapping.environment.exported import put as put_exported
@@ -37,6 +37,7 @@ def put(reading: ShellReading, draft: Draft) -> bool:
             draft.say("left", (place,), run.text, why=why, todo=todo)
     else:
         put_launcher(reading, run.command, launcher, draft)
+    rounds.say_rounds(run.command, draft)
     made = in_doubt(reading, [word for command in reading.commands for word in command.words])
     stand_ins = dict.fromkeys(made, "")
     export = run_command.export_of(reading, run)

@@ -6,12 +6,15 @@ A job's trials run all, each with the same words and variables, but for its numb
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.mapping.words import hosts, made
 from hpclaunch.convert.reading import Assigned, Command, Loop, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
 _ENOUGH = 12  # rounds of a loop without a known end: a sum that rises by one in these does so in all
+_BRIEF = 60  # characters of a command
+_OF_EACH = "write a sweep or trials of them in the job file"
 _LEAVES = frozenset(("break", "continue", "return", "exit"))
 FAILED = re.compile(
     r"\$\{?(?:\?|\w*(?:rc|ret|stat|err|exit|code)\w*)\}?\"?\s*(?:-ne|-gt|!=|>)\s*0|!\s*\$\?|\(\(\s*\$\?\s*\)\)",
@@ -20,6 +23,16 @@ FAILED = re.compile(
 _OF_SEQ = re.compile(r"\$\(seq (?:-w )?(\d{1,9}) [^\s-]\S*\)")  # of which the end is not told
 _NAMES = re.compile(r"[A-Za-z_]\w*")
 _PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")  # before a condition
+
+
+def say_rounds(command: Command, draft: Draft) -> None:
+    """Say of a launch that nobody makes a sweep or trials of that loops start it again and again."""
+    for loop in command.loops:
+        if loop.count == 1 or loop.hosts:
+            continue
+        of = f"{loop.count} rounds" if loop.count else "the rounds"
+        why = f"each of {of} starts `{command.brief(_BRIEF)}` again: what is told is of one"
+        draft.say("left", (loop.place,), f"a loop over {loop.over}", why=why, todo=_OF_EACH)
 
 
 def names_in(value: Value) -> set[str]:
