@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hpclaunch.convert.programs import srun
+from hpclaunch.convert.programs.names import OTHER_SUBMITTERS
 from hpclaunch.convert.reading import Command, Output
 from hpclaunch.convert.shell import folder
 from hpclaunch.convert.shell.names import python
@@ -77,7 +78,11 @@ def submitted(shell: "Walker", path: Value) -> Value | None:
 
 
 def of_sbatch(shell: "Walker", words: Sequence[Value]) -> Value | None:
-    """What `submitted` tells of the script that these words give sbatch."""
+    """What `submitted` tells of the script that these words give sbatch, or the command of another scheduler:
+    of that it is the first word that the script wrote."""
+    if known(words[0]) in OTHER_SUBMITTERS:
+        texts = (submitted(shell, word) for word in words[1:] if not shown(word).startswith("-"))
+        return next((text for text in texts if text is not None), None)
     if known(words[0]) != "sbatch":
         return None
     _, rest = srun.read(tuple(map(python, words)))

@@ -1,4 +1,5 @@
-"""Scripts inside of scripts: `sbatch --wrap="..."`, `sbatch <<EOF`, and a file that the script wrote."""
+"""Scripts inside of scripts: `sbatch --wrap="..."`, `sbatch <<EOF`, and a file that the script wrote; the
+same of qsub, bsub and the like, where the script asks no scheduler itself."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from hpclaunch.convert.mapping.words.texts import is_here
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, STARTERS, layers
-from hpclaunch.convert.programs.names import STEPS
+from hpclaunch.convert.programs.names import OTHER_SUBMITTERS, STEPS
 from hpclaunch.convert.programs.slurm_variables import NAMES
 from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading, Source, Sourced
 from hpclaunch.convert.shell import folder, walk
@@ -52,6 +53,16 @@ def unwrapped(reading: ShellReading, parts: walk.Parts = ()) -> ShellReading:
         if given:
             found = _read(reading, command, given, place, parts, whole=not wrapped)
             return found if found is not None else reading
+    if reading.directives or any(True for _ in reading.of("sbatch")):
+        return reading
+    for command in reversed(reading.of(*OTHER_SUBMITTERS)):
+        place = command.place
+        if command.script is not None:
+            place = structs.replace(place, line=0, last=0)
+        given = command.script or command.stdin
+        found = _read(reading, command, given, place, parts, whole=True) if given else None
+        if found is not None and found.directives:
+            return found
     return reading
 
 
