@@ -56,3 +56,19 @@ def test_a_loop_that_submits_is_said() -> None:
 def test_a_script_for_slurm_that_submits_another_is_not_that_other() -> None:
     found = _of(f"qsub <<EOF\n{_PBS}\nEOF\nsbatch <<EOF\n#!/bin/sh\n#SBATCH -N 2\nsrun --mpi=none ./s\nEOF")
     assert _told(found)["nodes"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("qsub -l nodes=2 jobs/warm.pbs", "jobs/warm.pbs"),
+        ("bsub < warm.lsf", "warm.lsf"),
+        ("qsub $JOB", ""),
+        ("qsub other.sh", ""),
+    ],
+)
+def test_a_submitted_script_that_is_not_given_is_asked_for(line: str, named: str) -> None:
+    texts = {"go.sh": f"#!/bin/bash\n{line}\n", "other.sh": "#!/bin/bash\n#PBS -l nodes=3\n./t\n"}
+    found = convert(classified(texts), Options({}))
+    its = [each for each in found.findings if each.todo == "give that file, too"]
+    assert [named in each.why for each in its] == ([True] if named else [])

@@ -1,13 +1,11 @@
 """Launchers of other kinds: known, refused as a whole with the reason, and what could be told of them."""
 
 from collections.abc import Sequence
-from itertools import takewhile
-from posixpath import normpath
 
 from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.families import docker_ssh, other_containers, refusals, singularity
+from hpclaunch.convert.families import docker_ssh, other_containers, refusals, singularity, submitting
 from hpclaunch.convert.mapping import other_schedulers, own_program, pbs
 from hpclaunch.convert.mapping.around import beyond, logs, rounds
 from hpclaunch.convert.mapping.bind import binding
@@ -32,15 +30,13 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
-from hpclaunch.convert.programs.names import OTHER_SUBMITTERS
 from hpclaunch.convert.programs.singularity import in_image
-from hpclaunch.convert.reading import Command, Directive, ShellReading
-from hpclaunch.readback.shell.values import Value, program_of, shown
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import program_of, shown
 from hpclaunch.values.conversion import Finding, Place
 
 _MOST_NAMED = 20  # variables
 _ANOTHER = "make a job file of it too, where it is to run"
-_SUBMITTED = "the script that it submits is read where the launcher writes it"
 _TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
 
 
@@ -66,7 +62,8 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     others = [each for each in reading.directives if not (of_slurm and each.system == "SBATCH")]
     other_schedulers.put(others, draft)
     if others and not of_slurm:
-        _submitting(whole, reading, others[0].system, draft)
+        submitting.put_options(whole, reading, others[0].system, draft)
+    submitting.say_not_given(whole, reading, draft)
     asked = set(draft.facts)
     if not steps:
         _facts(reading, found, draft, options)
@@ -86,23 +83,6 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     singularity.say_images(inside, draft)
     singularity.say_runscript(inside, draft)
     draft.refuse(refusal.reason, [refusal.place], refusal.name, todo=_TODO)
-
-
-def _submitting(whole: ShellReading, reading: ShellReading, system: str, draft: Draft) -> None:
-    """The options of the command that submits what is read: they count more than the lines of its script."""
-    written = {_path(each.path) for command in whole.commands for each in command.writes}
-    for command in whole.of(*OTHER_SUBMITTERS):
-        if command.place not in reading.followed:
-            continue
-        options = list(takewhile(lambda word: _path(word) not in written, command.words[1:]))
-        draft.say("carried", (command.place,), command.brief(), why=_SUBMITTED)
-        own = Directive(command.place, tuple(map(shown, options)), system)
-        other_schedulers.put([own] if options else [], draft)
-        rounds.say_rounds(command, draft)
-
-
-def _path(word: Value) -> str:
-    return normpath(shown(word)) if word else ""
 
 
 def no_question(finding: Finding) -> Finding:
