@@ -72,3 +72,39 @@ def test_a_submitted_script_that_is_not_given_is_asked_for(line: str, named: str
     found = convert(classified(texts), Options({}))
     its = [each for each in found.findings if each.todo == "give that file, too"]
     assert [named in each.why for each in its] == ([True] if named else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("qsub -l select=2:mpiprocs=4 -l walltime=30:00 warm.pbs -l nodes=9", "2 0:30:00"),
+        ("qsub -cwd -l h_rt=600 warm.sh", "- 10"),
+        ("qsub -N x warm.sh", "- -"),  # of PBS or of Grid Engine
+        ("bsub -nnodes 3 -W 20 ./warm", "3 20"),
+        ("oarsub -l nodes=2,walltime=1 ./warm", "2 1:00:00"),
+        ("flux batch -N1 -t 30m ./warm.sh\nflux queue drain", "1 30"),
+        ("bsub -nnodes 3 a.sh\nbsub -nnodes 5 b.sh", "- -"),
+    ],
+)
+def test_options_of_a_command_alone_tell_what_they_can(line: str, told: str) -> None:
+    its = _told(_of(line))
+    assert (
+        " ".join(its[name].replace("not determined", "-").split()[0] for name in ("nodes", "time limit"))
+        == told
+    )
+
+
+def test_options_count_before_the_lines_of_a_script_that_is_given() -> None:
+    job = "#!/bin/bash\n#PBS -l nodes=3,walltime=1:00:00\nmpirun ./t\n"
+    texts = {"go.sh": "#!/bin/bash\nqsub -l walltime=2:00:00 jobs/job.pbs\n", "job.pbs": job}
+    found = convert(classified(texts), Options({}))
+    told = _told(found)
+    assert (told["nodes"], told["time limit"]) == ("3", "2:00:00")
+    assert any("is among the files" in each.why for each in found.findings)
+
+
+def test_a_job_that_submits_the_next_one_asks_for_what_its_own_lines_say() -> None:
+    text = "#!/bin/bash\n#PBS -l nodes=3\nmpirun ./t\nqsub -l nodes=8 next.pbs\n"
+    its = convert(classified({"job.pbs": text}), Options({}))
+    assert _told(its)["nodes"] == "3"
+    assert not any(each.todo == "give that file, too" for each in its.findings)

@@ -61,9 +61,8 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     # What allocation has told is not said again.
     others = [each for each in reading.directives if not (of_slurm and each.system == "SBATCH")]
     other_schedulers.put(others, draft)
-    if others and not of_slurm:
-        submitting.put_options(whole, reading, others[0].system, draft)
-    submitting.say_not_given(whole, reading, draft)
+    if not of_slurm:
+        submitting.put(whole, reading, others, draft)
     asked = set(draft.facts)
     if not steps:
         _facts(reading, found, draft, options)

@@ -1,8 +1,7 @@
 """Commands that give a script to another scheduler than Slurm: qsub, bsub and the like."""
 
 import re
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Collection, Sequence
 from posixpath import basename, normpath
 
 from hpclaunch.convert.draft import Draft
@@ -13,36 +12,76 @@ from hpclaunch.convert.reading import Command, Directive, ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown
 
 _SCRIPT = re.compile(r"^[^-].*\.(?:sh|bash|csh|pbs|job|sub|lsf|sge|qsub|bsub|cmd)$")
-_SUBMITTED = "the script that it submits is read where the launcher writes it"
+_OF_PROGRAMS = {"bsub": "BSUB", "oarsub": "OAR"}
+_VALUES = {"-pe": 2}  # words behind an option, where they are not one
+_FLUX = ("batch", "alloc")
+# By an option that one of the two alone has, whose command is called qsub.
+_OF_GRID_ENGINE = re.compile(r"-(?:cwd|pe|b|sync|terse|hold_jid|tc|wd)$|\b(?:h_rt|h_vmem|mem_free)=")
+_OF_PBS = re.compile(r"-[WId]$|\b(?:nodes|select|walltime|ncpus|ppn)=")
+_WRITTEN = "the script that it submits is read where the launcher writes it"
+_GIVEN = "the script that it submits is among the files"
 
 
-def put_options(whole: ShellReading, reading: ShellReading, system: str, draft: Draft) -> None:
-    """The options of the command that submits what is read: they count more than the lines of its script."""
+def put(whole: ShellReading, reading: ShellReading, asked: Sequence[Directive], draft: Draft) -> None:
+    """What becomes of the commands that submit, in a launcher that asks for nothing itself. Their options
+    count more than the lines of the script that they submit, which are `asked`."""
     written = {_path(each.path) for command in whole.commands for each in command.writes}
-    for command in whole.of(*OTHER_SUBMITTERS):
-        if command.place not in reading.followed:
+    given = {basename(each.name) for each in reading.sources}
+    asking = {each.place.file for each in asked}
+    found = ((command, _words(command)) for command in whole.commands if not command.within)
+    commands = [(command, words) for command, words in found if words is not None]
+    for command, words in commands:
+        script = next((text for word in words if _SCRIPT.search(text := known(word) or "")), "")
+        is_written = command.place in reading.followed
+        if not is_written and command.place.file in asking:
             continue
-        options = list(takewhile(lambda word: _path(word) not in written, command.words[1:]))
-        draft.say("carried", (command.place,), command.brief(), why=_SUBMITTED)
-        own = Directive(command.place, tuple(map(shown, options)), system)
-        other_schedulers.put([own] if options else [], draft)
+        if is_written or (script and basename(script) in given):
+            why = _WRITTEN if is_written else _GIVEN
+            draft.say("carried", (command.place,), command.brief(), why=why)
+        elif script:
+            why = f"the lines of {script}, which it submits, tell what the job asks for and starts"
+            draft.say("left", (command.place,), command.brief(), why=why, todo="give that file, too")
+            if asked or len(commands) > 1:
+                continue
+        elif asked or len(commands) > 1:
+            continue
+        options = _before_script(words, {_path((script,)), *written} - {""})
+        system = asked[0].system if asked else _system(command.program, options)
+        if options and system:
+            other_schedulers.put([Directive(command.place, options, system)], draft)
         rounds.say_rounds(command, draft)
 
 
-def say_not_given(whole: ShellReading, reading: ShellReading, draft: Draft) -> None:
-    """Say which scripts are submitted to other schedulers that are neither written here nor given."""
-    given = {basename(each.name) for each in reading.sources}
-    for command in whole.of(*OTHER_SUBMITTERS):
-        script = next((text for word in _named(command) if _SCRIPT.search(text := known(word) or "")), "")
-        if script and basename(script) not in given and command.place not in reading.followed:
-            why = f"the lines of {script}, which it submits, tell what the job asks for and starts"
-            draft.say("left", (command.place,), command.brief(), why=why, todo="give that file, too")
+def _before_script(words: Sequence[Value], scripts: Collection[str]) -> tuple[str, ...]:
+    """The options in front of the script: of a file of `scripts`, or of a word that is no option's value."""
+    found: list[str] = []
+    room = 0
+    for word in words:
+        text = shown(word)
+        room = _VALUES.get(text, 1) if text.startswith("-") else room - 1
+        if room < 0 or _path(word) in scripts:
+            break
+        found.append(text)
+    return tuple(found)
+
+
+def _words(command: Command) -> Sequence[Value] | None:
+    """What stands behind a command that submits, with the file that it reads (bsub < FILE); None for
+    another."""
+    words = command.words[1:]
+    if command.program == "flux":
+        return words[1:] if words and known(words[0]) in _FLUX else None
+    if command.program not in OTHER_SUBMITTERS:
+        return None
+    return (*words, *([command.reads] if command.reads else ()))
+
+
+def _system(program: str, options: Sequence[str]) -> str:
+    if program == "qsub":
+        of_sge, of_pbs = (any(map(form.search, options)) for form in (_OF_GRID_ENGINE, _OF_PBS))
+        return "" if of_sge == of_pbs else "$" if of_sge else "PBS"
+    return "FLUX" if program == "flux" else _OF_PROGRAMS.get(program, "")
 
 
 def _path(word: Value) -> str:
-    return normpath(shown(word)) if word else ""
-
-
-def _named(command: Command) -> Sequence[Value]:
-    """What may be the script: a word, or the file that the command reads (bsub < FILE)."""
-    return (*command.words[1:], *([command.reads] if command.reads else ()))
+    return normpath(shown(word)) if shown(word) else ""
