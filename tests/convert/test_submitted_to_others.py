@@ -108,3 +108,8 @@ def test_a_job_that_submits_the_next_one_asks_for_what_its_own_lines_say() -> No
     its = convert(classified({"job.pbs": text}), Options({}))
     assert _told(its)["nodes"] == "3"
     assert not any(each.todo == "give that file, too" for each in its.findings)
+
+
+def test_slots_that_a_command_asks_for_are_no_ranks() -> None:
+    told = _told(_of("qsub -I -l nodes=2:ppn=10,walltime=1:00:00"))
+    assert (told["nodes"], told["ranks"]) == ("2", "not determined")

@@ -70,10 +70,10 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     # Nobody answers questions about a job that is not written; what is not told is said all the same.
     draft.findings[:] = [no_question(each) for each in draft.findings]
     if not of_slurm and refusal.is_scheduler and ("command",) not in draft.facts:
-        if not own_program.put(reading, draft) and others:
+        if not own_program.put(reading, draft):
             if not any(start.has_ranks for start in _starts(reading)):
                 of_request.not_started(draft)
-            if not any(key[0] == "env" for key in draft.facts.keys() - asked):
+            if others and not any(key[0] == "env" for key in draft.facts.keys() - asked):
                 of_no_run.put(reading, found, draft)
         draft.findings[:] = [no_question(each) for each in draft.findings]
     pbs.put_threads(others, draft)
