@@ -162,3 +162,9 @@ def test_the_folder_of_a_script_that_is_copied_is_no_folder_of_its_program(line:
     its = [each for each in found.findings if each.kind == "defect"]
     assert [said in each.todo for each in its] == ([True] if said else [])
     assert not any("slurm" in f"{each.why} {each.todo}".lower() for each in its)
+
+
+def test_lines_of_a_template_are_no_commands_among_those_for_a_scheduler() -> None:
+    found = _of("#PBS -N x", "{% if long %}", "#PBS -l walltime=2:00:00", "{% endif %}")
+    assert {each.name: each.told for each in found.launch}["time limit"] == "2:00:00"
+    assert not any("before the first command alone" in each.why for each in found.findings)

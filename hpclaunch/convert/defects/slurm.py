@@ -9,6 +9,7 @@ from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.mapping.slurm.batch.asked import OF_SBATCH, submitting
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.shell.directives import begins_command
 from hpclaunch.readback.shell import tree
 from hpclaunch.readback.shell.values import Unknown, known
 from hpclaunch.values.conversion import Finding, Place
@@ -124,7 +125,7 @@ def _too_late(reading: ShellReading, parsed: list[Parsed]) -> Iterator[Finding]:
         range(node.pos.line + 1, node.end.line + 1) for node in text.nodes if isinstance(node, quoted)
     ]
     numbered = enumerate(text.source.text.split("\n"), 1)
-    behind = dropwhile(lambda row: row[1].strip()[:1] in ("", "#"), numbered)
+    behind = dropwhile(lambda row: not begins_command(row[1]), numbered)
     for number, line in behind:
         found = _DIRECTIVE.match(line)
         if found and found[1] in its and not any(number in each for each in documents):

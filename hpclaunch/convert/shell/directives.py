@@ -46,12 +46,18 @@ def directives(source: Source) -> tuple[Directive, ...]:
         if other and (before or (of_grid_engine and its == _GRID_ENGINE)):
             of_grid_engine |= its == _GRID_ENGINE
             found.append(Directive(Place(source.name, number), _words(other[3]), its))
-        elif line.strip()[:1] not in ("", "#"):
+        elif begins_command(line):
             before = False
             if not of_grid_engine:
                 break
     found += _of_loadleveler(source.name, lines)
     return tuple(sorted(found, key=lambda each: each.place))
+
+
+def begins_command(line: str) -> bool:
+    """Whether a scheduler that reads up to the first command reads no further: a line of a template's own,
+    {% if x %}, is in no script that is made of it."""
+    return line.strip()[:1] not in ("", "#") and not line.lstrip().startswith("{%")
 
 
 def _of_loadleveler(name: str, lines: list[str]) -> list[Directive]:
