@@ -168,3 +168,22 @@ def test_lines_of_a_template_are_no_commands_among_those_for_a_scheduler() -> No
     found = _of("#PBS -N x", "{% if long %}", "#PBS -l walltime=2:00:00", "{% endif %}")
     assert {each.name: each.told for each in found.launch}["time limit"] == "2:00:00"
     assert not any("before the first command alone" in each.why for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["#BSUB -n 16", '#BSUB -R "span[ptile=8]"'], "2 8 -"),
+        (['#BSUB -R "span[hosts=1]" -n 12'], "1 12 -"),
+        (["#BSUB -n 4,8", "#BSUB -nnodes 2"], "2 2 -"),
+        (["#BSUB -n 1", '#BSUB -R "rusage[mem=4000,ngpus_excl_p=2]"'], "1 - 2"),
+        (["#BSUB -n 16"], "- - -"),
+        (["#BSUB -n 15", "#BSUB -R span[ptile=8]"], "- - -"),
+    ],
+)
+def test_slots_of_lsf_with_those_of_a_host_tell_its_hosts(lines: list[str], told: str) -> None:
+    its = _told(*lines)
+    names = ("nodes", "ranks", "GPUs")
+    assert " ".join(its[name].replace("not determined", "-").split()[0] for name in names) == told
+    said = any("these slots are on a host" in each.why for each in _of(*lines).findings)
+    assert said == (told == "- - -")

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.cores import MEMORY
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping import asked_otherwise, oar, pbs
+from hpclaunch.convert.mapping import asked_otherwise, lsf, oar, pbs
 from hpclaunch.convert.mapping.asked_values import (
     Places,
     Rule,
@@ -26,7 +26,6 @@ from hpclaunch.convert.mapping.asked_values import (
     put_seconds,
     put_time,
 )
-from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.programs.schedulers import scheduler_of
 from hpclaunch.convert.reading import Directive, ShellReading
 
@@ -60,6 +59,7 @@ def put(directives: Sequence[Directive], draft: Draft) -> None:
             if rule is None or not rule(value.strip("\"'"), [directive.place], what, draft):
                 why = f"an option of {its or 'Slurm'}"
                 draft.say("left", [directive.place], what, why=why, todo=_SEE)
+    lsf.put_slots([each for each in directives if system(each) == "LSF"], draft)
 
 
 def _option(words: list[str], its: str) -> tuple[str, str, str]:
@@ -106,49 +106,12 @@ def system(directive: Directive) -> str:
     return _SYSTEMS.get(directive.system, "")
 
 
-def _lsf_name(value: str, places: Places, what: str, draft: Draft) -> bool:
-    """NAME[1-8]%2 is an array of jobs (bsub(1), -J)."""
-    name, bracket, rest = value.partition("[")
-    if bracket:
-        put_array("LSF", "LSB_JOBINDEX")(rest, places, f"[{rest}", draft)
-    return put_name(name, places, what, draft) or bool(bracket)
-
-
-def _minutes(value: str, places: Places, what: str, draft: Draft) -> bool:
-    """bsub -W: [hours:]minutes[/host]."""
-    text = value.partition("/")[0]
-    if text.isdecimal():
-        return put_number("time", text, places, what, draft)
-    return bool(re.fullmatch(r"\d+:\d+", text)) and put_time(f"{text}:00", places, what, draft)
-
-
 def _hours(value: str, places: Places, what: str, draft: Draft) -> bool:
     """Grid Engine's h_rt: seconds, or hours:minutes:seconds, of which a zero may be left out and no colon
     (sge_types(1), "time_specifier")."""
     if ":" in value and value.count(":") != 2:
         return False
     return put_seconds(":".join(each or "0" for each in value.split(":")), places, what, draft)
-
-
-def _lsf_span(value: str, places: Places, what: str, draft: Draft) -> bool:
-    """span[ptile=4] or span[hosts=1], of which 1 is the only number (bsub(1), "Span string")."""
-    if re.search(r"span\[\s*hosts\s*=\s*1\s*\]", value):
-        return put_number("nodes", "1", places, what, draft)
-    each = re.search(r"ptile=(\d+)", value)
-    return bool(each) and put_number("ranks_per_node", each[1] if each else "", places, what, draft)
-
-
-def _lsf_application(value: str, places: Places, what: str, draft: Draft) -> bool:
-    """-a 'docker(IMAGE)' (bsub(1), -a)."""
-    image = re.fullmatch(r"docker\(\s*([^\s()]+)\s*\)", value)
-    if image:
-        draft.put(("image",), reference(image[1]), places, what)
-    return bool(image)
-
-
-def _lsf_gpus(value: str, places: Places, what: str, draft: Draft) -> bool:
-    each = re.search(r"num=(\d+)", value)
-    return bool(each) and put_number("gpus_per_node", each[1] if each else "", places, what, draft)
 
 
 _SGE_MEMORY = ("h_vmem", "s_vmem", "mem_free", "m_mem_free", "virtual_free", "h_data", "h_rss")
@@ -162,7 +125,7 @@ def _sge_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
             found |= _hours(text, places, part, draft)
         elif name in ("rt_F", "rt_AF", "rt_HF", "f_node", "node_f", "node"):
             found |= put_number("nodes", text, places, part, draft)
-        elif name in ("gpu", "ngpus"):
+        elif name in ("gpu", "gpus", "ngpus"):
             found |= put_number("gpus_per_node", text, places, part, draft)
         elif name in _SGE_MEMORY:
             draft.say("replaced", places, part, why=MEMORY)
@@ -270,17 +233,7 @@ _RULES: dict[str, dict[str, Rule]] = {
         "-J": put_array("PBS", "PBS_ARRAY_INDEX"),
         "-t": put_array("Torque", "PBS_ARRAYID"),
     },
-    "LSF": {
-        "-J": _lsf_name,
-        "-W": _minutes,
-        "-nnodes": put_count("nodes"),
-        "-R": _lsf_span,
-        "-gpu": _lsf_gpus,
-        "-a": _lsf_application,
-        "-q": put_hint("partition"),
-        "-P": put_hint("account"),
-        "-u": put_hint("mail"),
-    },
+    "LSF": lsf.RULES,
     "PJM": {
         "-N": put_name,
         "-L": _pjm_resources,
