@@ -49,7 +49,7 @@ def test_the_ranks_are_those_that_the_launch_has(head: str, run: str, ranks: str
         ("#PBS -l nodes=2:ppn=16", "mpirun --map-by ppr:4:socket:pe=2 ./t", "ppr:4:socket"),
         ("#PBS -l nodes=2:ppn=16", "mpirun -np $RANKS ./t", "-np ${RANKS}"),
         ("#PBS -l nodes=2:ppn=16", "mpirun -np $(sort -u $PBS_NODEFILE | wc -l) ./t", "-np"),
-        ("#BSUB -nnodes 4", "jsrun --nrs 1 --rs_per_host 1 ./t", "--nrs 1"),
+        ("#BSUB -nnodes 4", "jsrun --nrs 2 --rs_per_host 2 ./t", "--nrs 2"),
         ("#BSUB -nnodes 4", "jsrun -n 4 -r 1 -a $(($3)) ./t", "-a $(($3))"),
     ],
 )
@@ -74,6 +74,20 @@ def test_ranks_that_a_launch_does_not_tell_are_not_those_reserved(head: str, run
 def test_fewer_ranks_than_fill_the_nodes_are_on_the_first_ones(run: str, nodes: str, ranks: str) -> None:
     found = _of(f"#COBALT -n 5 -t 10\n{run}")
     assert {"nodes": nodes, "ranks": ranks}.items() <= _told(found).items()
+
+
+@pytest.mark.parametrize(
+    ("head", "run"),
+    [
+        ("#BSUB -nnodes 4", "jsrun --nrs 1 --rs_per_host 1 -g 1 ./t"),
+        ("#BSUB -nnodes 4", "jsrun -n 1 -a 1 -c 4 -g 1 ./t"),
+        ("#PBS -l nodes=2:ppn=16:gpus=1", "mpirun -np 1 ./t"),
+        ("#PBS -l select=2:ngpus=1", "aprun -n 1 ./t"),
+    ],
+)
+def test_one_rank_is_on_one_node(head: str, run: str) -> None:
+    told = _told(_of(f"{head}\n{run}"))
+    assert (told["nodes"], told["ranks"], told["GPUs"]) == ("1", "1 on each node", "1 on each node")
 
 
 @pytest.mark.parametrize("run", ["solver -i a.dat", "source ../go.sh"])

@@ -45,14 +45,17 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
     if "nrs" in numbers:
         sets, tasks = numbers["nrs"], numbers.get("tasks_per_rs", 1)
         total = sets * tasks if sets and tasks else None
-    per_node = (
-        _per_host(numbers, "tasks_per_rs", nodes) if layer.program == "jsrun" else numbers.get("npernode")
-    )
     sized = [
         each
         for each in layer.options
         if each.name in ("nrs", "tasks_per_rs", "rs_per_host", "np", "npernode")
     ]
+    if total == 1:
+        of_request.on_first(draft, _lines(reading, command, sized), _written(sized))
+        nodes = draft.number("nodes")
+    per_node = (
+        _per_host(numbers, "tasks_per_rs", nodes) if layer.program == "jsrun" else numbers.get("npernode")
+    )
     if total and nodes and per_node is None:
         per_node = total // nodes if total % nodes == 0 else None
     elif total and per_node and (nodes is None or total < per_node * nodes):

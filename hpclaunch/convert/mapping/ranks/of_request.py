@@ -43,6 +43,11 @@ def put(reading: ShellReading, size: Size | None, mpirun: Layer, draft: Draft) -
     reserved, which is right where they say nothing, or name all of it."""
     if size is None or _is_all(reading, mpirun, draft):
         return
+    total = mpirun.option("np")
+    if total is not None and number(total.value, reading, variables(draft)) == 1:
+        on_first(draft, size.places, total.written)
+        draft.put(_KEY, 1, size.places, size.what)
+        return
     its = _within(reading, mpirun, size, draft)
     if its is None or _fills_up(reading, mpirun, draft):
         told = told_by(mpirun, lambda option: None)
@@ -56,6 +61,14 @@ def put(reading: ShellReading, size: Size | None, mpirun: Layer, draft: Draft) -
         what = size.what if total is None else f"{total.written} {size.what}"
         draft.put(_NODES_KEY, nodes, size.places, what, why=why)
     draft.put(_KEY, per_node, size.places, size.what)
+
+
+def on_first(draft: Draft, places: tuple[Place, ...], what: str) -> None:
+    """Put the one node of a launch of one rank, where the job has more."""
+    nodes = draft.number("nodes")
+    if nodes is not None and nodes > 1:
+        why = f"the job has {nodes} nodes, and its ranks are on 1 of them"
+        draft.put(_NODES_KEY, 1, places, what, why=why)
 
 
 def _within(reading: ShellReading, mpirun: Layer, size: Size, draft: Draft) -> tuple[int | None, int] | None:
@@ -90,7 +103,8 @@ def not_started(draft: Draft) -> None:
         return
     whats = [each.what for each in draft.findings if (each.key, each.places) == (_KEY[0], slots.places)]
     draft.unsay(_KEY)
-    why = f"the script asks for {slots.value} slots on each node, and no line is known to start ranks there"
+    its = "a slot" if slots.value == 1 else f"{slots.value} slots"
+    why = f"the script asks for {its} on each node, and no line is known to start ranks there"
     draft.say("left", slots.places, whats[-1], why=why, todo="write ranks_per_node, and the command")
 
 
