@@ -57,6 +57,7 @@ def test_ranks_that_a_launch_does_not_tell_are_not_those_reserved(head: str, run
     found = _of(f"{head}\n{run}")
     assert _told(found)["ranks"] == "not determined"
     assert "how many of these are on a node is not told" in _left(found, what)
+    assert not any(each.why == "the job says nodes and ranks per node" for each in found.findings)
 
 
 @pytest.mark.parametrize(

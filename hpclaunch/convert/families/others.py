@@ -234,6 +234,7 @@ def _ranks(reading: ShellReading, command: Command, mpirun: Layer, found: Alloca
     size = mpi.ranks_of(reading, command, mpirun, draft.number("nodes"), its_own)
     of_request.put(reading, size, mpirun, draft)
     mpi.put_options(reading, command, mpirun, draft)
+    of_request.unsay_replaced(draft)
     mpi.put_kind(command, mpirun, mpi_library.of(reading, command, mpirun), draft)
     given = handed_on.given(reading, command, mpirun.all("x"), f"{mpirun.called} -x")
     handed_on.put(reading, given, draft, handed_on.Receivers())

@@ -63,6 +63,16 @@ def put(reading: ShellReading, size: Size | None, mpirun: Layer, draft: Draft) -
     draft.put(_KEY, per_node, size.places, size.what)
 
 
+def unsay_replaced(draft: Draft) -> None:
+    """Take back that the job says the ranks which an option counts, where nothing tells how many they are."""
+    if _KEY in draft.facts:
+        return
+    left = {(each.what, each.places) for each in draft.findings if each.why.startswith(_LEFT)}
+    draft.findings[:] = [
+        each for each in draft.findings if each.kind != "replaced" or (each.what, each.places) not in left
+    ]
+
+
 def on_first(draft: Draft, places: tuple[Place, ...], what: str) -> None:
     """Put the one node of a launch of one rank, where the job has more."""
     nodes = draft.number("nodes")
