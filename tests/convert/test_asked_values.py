@@ -187,3 +187,26 @@ def test_slots_of_lsf_with_those_of_a_host_tell_its_hosts(lines: list[str], told
     assert " ".join(its[name].replace("not determined", "-").split()[0] for name in names) == told
     said = any("these slots are on a host" in each.why for each in _of(*lines).findings)
     assert said == (told == "- - -")
+
+
+@pytest.mark.parametrize(
+    ("line", "run", "told"),
+    [
+        ("#$ -pe smp 8", "mpirun -np $NSLOTS ./t", "1 8"),
+        ("#$ -pe smp 8", "./t", "1 1"),
+        ("#$ -pe mpi 48", "mpirun -np $NSLOTS ./t", "- -"),
+        ("#$ -pe smp 8-16", "mpirun ./t", "- -"),
+        ("#$ -pe smp", "mpirun ./t", "- -"),
+    ],
+)
+def test_slots_of_a_parallel_environment_are_on_one_host_by_its_name(line: str, run: str, told: str) -> None:
+    found = convert(classified({"run.sh": f"#!/bin/bash\n{line}\n{run}\n"}), Options({}))
+    its = {each.name: each.told for each in found.launch}
+    assert (
+        " ".join(its[name].replace("not determined", "-").split()[0] for name in ("nodes", "ranks")) == told
+    )
+    assert any("the parallel environment tells" in each.why for each in found.findings) == told.startswith(
+        "-"
+    )
+    assumed = [each.became for each in found.findings if "as sites set it up" in each.why]
+    assert assumed == ([] if told.startswith("-") else ["nodes: 1"])

@@ -1,20 +1,18 @@
 """What scripts for PBS, LSF, Grid Engine and others ask for, as far as a job file could say it.
 
-Options by qsub(1B) of OpenPBS 23 and Torque, bsub(1) of LSF 10.1, qsub(1) of Grid Engine 8; rt_F and rt_AF
-are ABCI's names of a whole node, f_node and node_f those of TSUBAME 3 and 4. PJM is the job manager of
-Fujitsu's Technical Computing Suite (pjsub(1) of its Job Operation Software 3), Cobalt was Argonne's (qsub(1)
-of Cobalt 1.0), and Moab's msub takes what qsub takes. Flux's are of flux-batch(1) of flux-core 0.60, whose
-times are RFC 23's. LoadLeveler's keywords are of "LoadLeveler: Using and Administering" (IBM), "Job command
-file keyword descriptions".
+Options of PBS, LSF, Grid Engine and OAR by the modules of their names. PJM is the job manager of Fujitsu's
+Technical Computing Suite (pjsub(1) of its Job Operation Software 3), Cobalt was Argonne's (qsub(1) of Cobalt
+1.0), and Moab's msub takes what qsub takes. Flux's are of flux-batch(1) of flux-core 0.60, whose times are
+RFC 23's. LoadLeveler's keywords are of "LoadLeveler: Using and Administering" (IBM), "Job command file keyword
+descriptions".
 """
 
 import math
 import re
 from collections.abc import Sequence
 
-from hpclaunch.convert.cores import MEMORY
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping import asked_otherwise, lsf, oar, pbs
+from hpclaunch.convert.mapping import asked_otherwise, grid_engine, lsf, oar, pbs
 from hpclaunch.convert.mapping.asked_values import (
     Places,
     Rule,
@@ -104,33 +102,6 @@ def _is_option(word: str) -> bool:
 def system(directive: Directive) -> str:
     """Whose line it is."""
     return _SYSTEMS.get(directive.system, "")
-
-
-def _hours(value: str, places: Places, what: str, draft: Draft) -> bool:
-    """Grid Engine's h_rt: seconds, or hours:minutes:seconds, of which a zero may be left out and no colon
-    (sge_types(1), "time_specifier")."""
-    if ":" in value and value.count(":") != 2:
-        return False
-    return put_seconds(":".join(each or "0" for each in value.split(":")), places, what, draft)
-
-
-_SGE_MEMORY = ("h_vmem", "s_vmem", "mem_free", "m_mem_free", "virtual_free", "h_data", "h_rss")
-
-
-def _sge_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
-    found = False
-    for part in value.split(","):
-        name, _, text = part.partition("=")
-        if name in ("h_rt", "s_rt"):
-            found |= _hours(text, places, part, draft)
-        elif name in ("rt_F", "rt_AF", "rt_HF", "f_node", "node_f", "node"):
-            found |= put_number("nodes", text, places, part, draft)
-        elif name in ("gpu", "gpus", "ngpus"):
-            found |= put_number("gpus_per_node", text, places, part, draft)
-        elif name in _SGE_MEMORY:
-            draft.say("replaced", places, part, why=MEMORY)
-            found = True
-    return found
 
 
 def _pjm_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
@@ -247,15 +218,7 @@ _RULES: dict[str, dict[str, Rule]] = {
         **dict.fromkeys(("-q", "--queue"), put_hint("partition")),
         "--jobname": put_name,
     },
-    "Grid Engine": {
-        "-N": put_name,
-        "-t": put_array("Grid Engine", "SGE_TASK_ID"),
-        "-l": _sge_resources,
-        "-q": put_hint("partition"),
-        "-P": put_hint("account"),
-        "-g": put_hint("account"),
-        "-M": put_hint("mail"),
-    },
+    "Grid Engine": grid_engine.RULES,
 }
 _RULES["Moab"] = _RULES["PBS"]
 _RULES["OAR"] = oar.RULES
