@@ -35,6 +35,9 @@ def _its(line: str) -> list[Finding]:
         ("#PJM -X", "replaced", "not all that was exported"),
         ("#PBS -l mem=4gb", "replaced", "all memory of whole nodes"),
         ("#$ -l h_vmem=4G", "replaced", "all memory of whole nodes"),
+        ("#$ -cwd", "replaced", "from the job file's folder"),
+        ("#PBS -d .", "replaced", "from the job file's folder"),
+        ("#PBS -d /data/x", "left", "an option of PBS"),
         ("#PBS -p 10", "left", "an option of PBS"),
     ],
 )

@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.slurm.srun.run_command import ACTIVATE, OF_SHELL
 OTHER_SHELLS = frozenset(("csh", "tcsh", "fish", "xonsh", "pwsh", "elvish"))
 _MAIL = "with `sites.NAME.mail` hpclaunch asks for mail at the end and at a failure"
 _NO_MAIL = "without `mail` nobody is written to"
+_FROM_HERE = "relative paths start from the job file's folder"
 _NO_REQUEUE = "jobs are never requeued by themselves"
 
 
@@ -58,6 +59,11 @@ def _variables(value: str, places: Places, what: str, draft: Draft) -> bool:
     return True
 
 
+def _folder(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """-cwd of Grid Engine and -d . of Torque: the job starts where it is submitted."""
+    return value in ("", ".") and _replaced(_FROM_HERE)(value, places, what, draft)
+
+
 def _outputs(*names: str) -> dict[str, Rule]:
     return dict.fromkeys(names, _replaced(OF_RECORD))
 
@@ -71,9 +77,9 @@ _PBS = {
     "-v": _variables,
 }
 RULES: dict[str, dict[str, Rule]] = {
-    "PBS": _PBS,
+    "PBS": {**_PBS, "-d": _folder},
     "Moab": _PBS,
-    "Grid Engine": {name: rule for name, rule in _PBS.items() if name != "-k"},
+    "Grid Engine": {**{name: rule for name, rule in _PBS.items() if name != "-k"}, "-cwd": _folder},
     "LSF": _outputs("-o", "-oo", "-e", "-eo"),
     "PJM": {**_outputs("-j", "-o", "-e"), "-X": _all_variables},
     "Cobalt": _outputs("-o", "--output", "-e", "--error"),

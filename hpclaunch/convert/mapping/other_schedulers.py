@@ -1,10 +1,10 @@
 """What scripts for PBS, LSF, Grid Engine and others ask for, as far as a job file could say it.
 
 Options of PBS, LSF, Grid Engine and OAR by the modules of their names. PJM is the job manager of Fujitsu's
-Technical Computing Suite (pjsub(1) of its Job Operation Software 3), Cobalt was Argonne's (qsub(1) of Cobalt
-1.0), and Moab's msub takes what qsub takes. Flux's are of flux-batch(1) of flux-core 0.60, whose times are
-RFC 23's. LoadLeveler's keywords are of "LoadLeveler: Using and Administering" (IBM), "Job command file keyword
-descriptions".
+Technical Computing Suite (pjsub(1) of its Job Operation Software 3), Cobalt was Argonne's (qsub(1) of
+Cobalt 1.0), and Moab's msub takes what qsub takes. Flux's are of flux-batch(1) of flux-core 0.60, whose times
+are RFC 23's. LoadLeveler's keywords are of "LoadLeveler: Using and Administering" (IBM), "Job command file
+keyword descriptions".
 """
 
 import math
