@@ -1,6 +1,7 @@
 """Scripts for shells with another grammar: no command of them is read, and what their first lines ask a
 scheduler for is told."""
 
+import re
 from collections.abc import Sequence
 from os.path import basename
 
@@ -14,12 +15,13 @@ from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.asked_otherwise import OTHER_SHELLS
 from hpclaunch.convert.mapping.ranks import of_request
 from hpclaunch.convert.mapping.slurm.batch import allocation
-from hpclaunch.convert.programs.names import interpreter
+from hpclaunch.convert.programs.names import any_of, interpreter
 from hpclaunch.convert.reading import Source
 from hpclaunch.convert.shell.directives import directives
 from hpclaunch.values.conversion import Place
 
 _IN_BASH = "write it for bash first, or write a job file: `hpclaunch schema job` has its keys"
+_NAMES = re.compile(rf"^#[^\n]*[ \t]-S[ \t]+\S*{any_of(tuple(OTHER_SHELLS))}", re.MULTILINE)
 _SHELL = "-S"  # of PBS and Grid Engine, which counts more than the first line
 
 
@@ -36,7 +38,8 @@ def refuse(inputs: Sequence[Input], draft: Draft) -> bool:
 
 
 def _shell(given: Input) -> tuple[Place, str]:
-    for each in directives(Source(given.name, given.text)) if given.role == "shell" else ():
+    is_named = given.role == "shell" and _NAMES.search(given.text)
+    for each in directives(Source(given.name, given.text)) if is_named else ():
         if each.system in ("PBS", "MSUB", "$") and _SHELL in each.words[:-1]:
             return each.place, basename(each.words[each.words.index(_SHELL) + 1])
     return Place(given.name, 1), interpreter(given.text)

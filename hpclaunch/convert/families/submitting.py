@@ -18,6 +18,7 @@ _FLUX = ("batch", "alloc")
 # By an option that one of the two alone has, whose command is called qsub.
 _OF_GRID_ENGINE = re.compile(r"-(?:cwd|pe|b|sync|terse|hold_jid|tc|wd)$|\b(?:h_rt|h_vmem|mem_free)=")
 _OF_PBS = re.compile(r"-[WId]$|\b(?:nodes|select|walltime|ncpus|ppn)=")
+_MOST = 200  # commands, of which the last count: no launcher has so many
 _WRITTEN = "the script that it submits is read where the launcher writes it"
 _GIVEN = "the script that it submits is among the files"
 
@@ -30,7 +31,7 @@ def put(whole: ShellReading, reading: ShellReading, asked: Sequence[Directive], 
     asking = {each.place.file for each in asked}
     found = ((command, _words(command)) for command in whole.commands if not command.within)
     commands = [(command, words) for command, words in found if words is not None]
-    for command, words in commands:
+    for command, words in commands[-_MOST:]:
         script = next((text for word in words if _SCRIPT.search(text := known(word) or "")), "")
         is_written = command.place in reading.followed
         if not is_written and command.place.file in asking:

@@ -29,6 +29,8 @@ from hpclaunch.convert.reading import Directive, ShellReading
 
 _SEE = "see whether the job needs it: `hpclaunch schema job` lists what a job file can say"
 _OWN_FOLDER = ("PBS", "Grid Engine", "PBS or Grid Engine")
+_MOST = 1000  # lines of a script
+_FURTHER = "this line for a scheduler and those behind it"
 # Whose options of one letter may have their value in the same word, as getopt(3) reads them.
 _ATTACHED = ("PBS", "Moab", "PJM", "Cobalt", "Flux")
 _SYSTEMS = {
@@ -47,6 +49,10 @@ _SYSTEMS = {
 
 def put(directives: Sequence[Directive], draft: Draft) -> None:
     """Facts and findings for the lines of another scheduler."""
+    for directive in directives[_MOST : _MOST + 1]:
+        todo = "give the script that one of its jobs has"
+        draft.say("unread", [directive.place], _FURTHER, why=f"no script has more than {_MOST:,}", todo=todo)
+    directives = directives[:_MOST]
     for directive in directives:
         words = list(directive.words)
         its = system(directive)

@@ -20,6 +20,7 @@ _SLURM = re.compile(r"#SBATCH(?=[ \t-])(.*)")
 # (IBM, "LoadLeveler: Using and Administering", "Job command file syntax").
 _LOADLEVELER = re.compile(r"#[ \t]*@[ \t]*([A-Za-z_][\w.]*)[ \t]*(?:$|=(.*))")
 _QUEUE = "queue"
+_LONG = 20_000  # characters
 
 
 def directives(source: Source) -> tuple[Directive, ...]:
@@ -88,6 +89,8 @@ def _recovered(name: str, text: str) -> list[Directive]:
 
 
 def _words(text: str) -> tuple[str, ...]:
+    if len(text) > _LONG:  # of such a word shlex takes each letter anew
+        return tuple(text.split())
     try:
         return tuple(shlex.split(text, comments=True))
     except ValueError:  # a quote that nothing closes
