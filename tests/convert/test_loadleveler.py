@@ -51,3 +51,36 @@ def test_signs_in_comments_are_no_keywords_where_nothing_queues_them() -> None:
 def test_the_commands_of_old_schedulers_are_known(line: str, name: str) -> None:
     found = convert(classified({"run.sh": f"#!/bin/sh\n{line}\n"}), Options({}))
     assert name in found.refused
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["# @ node = 4", "# @ tasks_per_node = 16", "# @ queue", "poe ./t -x 1"], "4 16"),
+        (["# @ node = 4", "# @ total_tasks = 64", "# @ queue", "poe ./t"], "4 16"),
+        (["# @ class = x", "# @ queue", "poe ./t -nodes 2 -procs 8"], "- -"),
+        (["# @ class = x", "# @ queue", "poe -nodes 2 -procs 8 ./t"], "2 4"),
+        (["# @ bg_size = 128", "# @ queue", "runjob --np 2048 --ranks-per-node 16 : ./t"], "128 16"),
+        (["# @ bg_size = 64", "# @ queue", "runjob -p 8 -n 512 --envs A=1 : ./t"], "64 8"),
+    ],
+)
+def test_poe_and_runjob_tell_the_ranks(lines: list[str], told: str) -> None:
+    found = convert(classified({"run.sh": "\n".join(("#!/bin/sh", *lines, ""))}), Options({}))
+    its = _told(found)
+    assert (
+        " ".join(its[name].replace("not determined", "-").split()[0] for name in ("nodes", "ranks")) == told
+    )
+    assert any(each.became.startswith("command: ./t") for each in found.findings)
+
+
+@pytest.mark.parametrize("name", ["poe", "runjob", "lrun"])
+def test_their_names_are_other_programs_elsewhere(name: str) -> None:
+    text = f"#!/bin/sh\n#SBATCH -N 2 -t 5\nsrun ./{name} -n 5 x\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert found.job
+    assert not found.refused
+
+
+def test_lrun_tells_its_ranks() -> None:
+    found = convert(classified({"run.sh": "#!/bin/sh\n#BSUB -nnodes 2\nlrun -N 2 -T 4 ./t\n"}), Options({}))
+    assert _told(found)["ranks"] == "4 on each node"

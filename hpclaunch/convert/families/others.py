@@ -1,6 +1,6 @@
 """Launchers of other kinds: known, refused as a whole with the reason, and what could be told of them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct, structs
 
@@ -27,6 +27,7 @@ from hpclaunch.convert.mapping.slurm.starts import in_text
 from hpclaunch.convert.mapping.words.made import in_doubt
 from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs import jsrun
 from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
@@ -35,6 +36,8 @@ from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import program_of, shown
 from hpclaunch.values.conversion import Finding, Place
 
+# Elsewhere each is most likely another program of that name.
+_OWN = {"LOADLEVELER": ("poe", "runjob"), "COBALT": ("runjob",), "BSUB": ("lrun",)}
 _MOST_NAMED = 20  # variables
 _ANOTHER = "make a job file of it too, where it is to run"
 _TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
@@ -156,11 +159,16 @@ class _Start(Struct, frozen=True):
 
 
 def _starts(reading: ShellReading) -> list[_Start]:
-    return [each for command in reading.commands if (each := _start(command)) is not None]
+    own = {name for each in reading.directives for name in _OWN.get(each.system, ())}
+    return [each for command in reading.commands if (each := _start(command, own)) is not None]
 
 
-def _start(command: Command) -> _Start | None:
+def _start(command: Command, own: Collection[str]) -> _Start | None:
+    """`own` are names that stand for what starts ranks in a script for its scheduler alone."""
     its = layers(command.words)
+    if program_of(command.words) in own:
+        first, inner = jsrun.read(command.words)
+        its = (first, *layers(tuple(inner)))
     container = in_image(its)
     mpirun = next((each for each in its if each.program in MPI), None)
     by = next((each for each in its if by_jsrun.is_run(each, its[-1])), None)

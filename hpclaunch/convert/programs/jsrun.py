@@ -1,6 +1,8 @@
 """jsrun of IBM's Job Step Manager (LSF), aprun of Cray's ALPS (PBS) and flux run: what starts ranks there.
+And runjob of Blue Gene/Q, poe of IBM's Parallel Environment, and lrun, LLNL's own in front of jsrun.
 
-Options by jsrun(1) of JSM 10.3, aprun(1) of CLE 6 and flux-run(1) of flux-core 0.60: jsrun counts resource
+Options by jsrun(1) of JSM 10.3, aprun(1) of CLE 6, flux-run(1) of flux-core 0.60, "Blue Gene/Q Application
+Development" (IBM, SG24-7948), poe(1) of Parallel Environment 5 and lrun's own help: jsrun counts resource
 sets, of which each has tasks, and of which so many are on a host.
 """
 
@@ -36,6 +38,31 @@ _FLUX = table(
         (0, "exclusive=x label-io=l verbose=v unbuffered=u quiet watch dry-run"),
     )
 )
+_RUNJOB = table(
+    (
+        (1, "np=n npernode=p,ranks-per-node env=envs exp-env cwd exe args block corner shape mapping"),
+        (1, "verbose timeout strace stdinrank start-tool tool-args"),
+        (0, "label raise env-all exp-env-all"),
+    )
+)
+_LRUN = table(
+    (
+        (1, "nodes=N np=n,p npernode=T cores=c chdir M gpubind pack smt jdebug"),
+        (0, "v vvv bind core nolbind mpibind smpiargs 1"),
+    )
+)
+# Its flags may stand behind the program, too: those are taken for the program's.
+_POE = table(
+    (
+        (
+            1,
+            "np=procs nodes npernode=tasks_per_node hostfile=hfile euilib euidevice infolevel=ilevel labelio",
+        ),
+        (1, "stdoutmode stdinmode pgmmodel cmdfile resd rmpool retry msg_api shared_memory eager_limit"),
+        (1, "single_thread wait_mode coredir adapter_use cpu_use task_affinity"),
+    )
+)
+_TABLES = {"jsrun": _JSRUN, "aprun": _APRUN, "runjob": _RUNJOB, "lrun": _LRUN, "poe": _POE}
 _OF_FLUX = ("run", "submit")  # flux mini run was its name before 0.49
 
 
@@ -49,9 +76,12 @@ def _flux(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
-    """The layer "jsrun", "aprun", "flux run" or "flux submit", and what it starts."""
+    """The layer "jsrun", "aprun", "runjob", "lrun", "poe", "flux run" or "flux submit", and what that
+    starts."""
     program = program_of(words)
     if program == "flux":
         return _flux(words)
-    options, rest = take(words[1:], _JSRUN if program == "jsrun" else _APRUN, clusters=program == "jsrun")
+    options, rest = take(words[1:], _TABLES[program], clusters=program == "jsrun")
+    if rest and known(rest[0]) == ":":  # of runjob, before the program
+        rest = rest[1:]
     return Layer(program, tuple(options)), rest

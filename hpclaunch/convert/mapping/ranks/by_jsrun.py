@@ -18,7 +18,7 @@ from hpclaunch.readback.shell.values import known, program_of
 from hpclaunch.values.conversion import Place
 
 _TODO = "write gpus_per_node"
-PROGRAMS = ("jsrun", "aprun", "flux run", "flux submit")
+PROGRAMS = ("jsrun", "aprun", "runjob", "lrun", "poe", "flux run", "flux submit")
 _TOLD = frozenset(
     (
         *("nrs", "tasks_per_rs", "gpu_per_rs", "rs_per_host", "np", "npernode", "env"),
