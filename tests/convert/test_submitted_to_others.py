@@ -23,6 +23,8 @@ def _told(found: Conversion) -> dict[str, str]:
     [
         f"qsub <<EOF\n{_PBS}\nEOF",
         f"cat > job.pbs <<EOF\n{_PBS}\nEOF\nqsub job.pbs",
+        f"D=$1/run\ncat > $D/job.pbs <<EOF\n{_PBS}\nEOF\ncd $D\nqsub job.pbs",
+        f"mkdir -p run\ncat > /data/run/job.pbs <<EOF\n{_PBS}\nEOF\ncd /data/run\nqsub job.pbs",
         f"cat > job.pbs <<EOF\n{_PBS}\nEOF\nchmod +x job.pbs\nqsub -q long ./job.pbs x",
     ],
 )
@@ -113,3 +115,10 @@ def test_a_job_that_submits_the_next_one_asks_for_what_its_own_lines_say() -> No
 def test_slots_that_a_command_asks_for_are_no_ranks() -> None:
     told = _told(_of("qsub -I -l nodes=2:ppn=10,walltime=1:00:00"))
     assert (told["nodes"], told["ranks"]) == ("2", "not determined")
+
+
+def test_an_option_whose_value_the_launcher_does_not_tell_is_said_so() -> None:
+    found = _of("while getopts n: o; do N=$OPTARG; done\nqsub <<EOF\n#PBS -l nodes=$N\nmpirun ./t\nEOF")
+    assert any(
+        "does not tell all" in each.why and each.what.startswith("-l nodes=") for each in found.findings
+    )

@@ -29,6 +29,8 @@ from hpclaunch.convert.reading import Directive, ShellReading
 
 _SEE = "see whether the job needs it: `hpclaunch schema job` lists what a job file can say"
 _OWN_FOLDER = ("PBS", "Grid Engine", "PBS or Grid Engine")
+_WRITE = "write what it asks for in the job file"
+_VARIABLE = re.compile(r"\$[A-Za-z_{(]")
 _MOST = 1000  # lines of a script
 _FURTHER = "this line for a scheduler and those behind it"
 # Whose options of one letter may have their value in the same word, as getopt(3) reads them.
@@ -61,8 +63,10 @@ def put(directives: Sequence[Directive], draft: Draft) -> None:
             option, value, what = _option(words, its)
             rule = rules.get(option)
             if rule is None or not rule(value.strip("\"'"), [directive.place], what, draft):
-                why = f"an option of {its or 'Slurm'}"
-                draft.say("left", [directive.place], what, why=why, todo=_SEE)
+                why, todo = f"an option of {its or 'Slurm'}", _SEE
+                if rule is not None and _VARIABLE.search(value):
+                    why, todo = f"{why}, of which the script does not tell all", _WRITE
+                draft.say("left", [directive.place], what, why=why, todo=todo)
     lsf.put_slots([each for each in directives if system(each) == "LSF"], draft)
 
 
