@@ -130,3 +130,21 @@ def test_none_of_its_nodes_is_said_to_stand_idle_where_another_srun_has_fewer() 
     found = convert(classified({"run.sh": f"#!/bin/bash\n{lines}"}), Options({}))
     assert script_cases.loaded(found.job)["nodes"] == "2"
     assert not any("for the whole script" in each.what for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("head", "ranks"),
+    [
+        ("--sockets-per-node=2", "2"),
+        ("--sockets-per-node=2 --cores-per-socket=3", "6"),
+        ("-B 2:4:1", "8"),
+        ("-B 2:*:1", ASK),
+        ("--threads-per-core=1", "1"),
+        ("--sockets-per-node=2 --ntasks-per-node=4", "4"),
+        ("--sockets-per-node=2 --ntasks=16", "8"),
+    ],
+)
+def test_parts_of_a_node_make_tasks_where_nothing_else_tells_them(head: str, ranks: str) -> None:
+    lines = f"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=8 -t 5 {head}\nsrun --mpi=none ./t\n"
+    found = convert(classified({"run.sub": lines}), Options({}))
+    assert script_cases.loaded(found.job)["ranks_per_node"] == ranks

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 
 from msgspec import Struct, structs
 
@@ -23,6 +24,9 @@ GPU_VARIABLES = {
 
 
 _KIND = re.compile(r"[\w.+-]*")
+# What else says how many tasks there are.
+_TELL_TASKS = frozenset(("ntasks", "ntasks-per-node", "ntasks-per-gpu"))
+_PARTS = ("sockets-per-node", "cores-per-socket", "threads-per-core")
 
 
 class Allocation(Struct, frozen=True):
@@ -97,6 +101,8 @@ def sizes(reading: ShellReading, asked: Sequence[Asked] | None = None) -> Alloca
             nodes, places["nodes"] = 1, places["tasks"]
     if "nodes" not in given and nodes is None:
         nodes = _by_gpus(given, places)
+    if nodes and "nodes" in given and not given.keys() & _TELL_TASKS:
+        tasks = _by_parts(given, nodes, places)
     found = Allocation(
         nodes=nodes,
         tasks=tasks,
@@ -110,6 +116,23 @@ def sizes(reading: ShellReading, asked: Sequence[Asked] | None = None) -> Alloca
     )
     gpus = gpus_of(reading, given, found)
     return structs.replace(found, gpus=gpus.number, places={**places, "gpus": gpus.places})
+
+
+def _by_parts(given: Mapping[str, Asked], nodes: int, places: dict[str, tuple[Place, ...]]) -> int | None:
+    """The tasks of -N 2 --sockets-per-node=2: where nothing else tells them, sbatch makes one for each of the
+    sockets, cores and threads that it is asked for (src/sbatch/opt.c, "1 proc / min_[socket * core * thread]
+    default", of Slurm 19.05 to 26.11)."""
+    texts = {name: given[name].text for name in _PARTS if name in given}
+    lines = [place for name in texts for place in given[name].places]
+    whole = given.get("extra-node-info")
+    if whole is not None:
+        texts.update(zip(_PARTS, (whole.text or "?").split(":"), strict=False))
+        lines += whole.places
+    if not texts:
+        return None
+    places["tasks"] = tuple(lines)
+    numbers = [int(text) if text and text.isdecimal() else 0 for text in texts.values()]
+    return nodes * prod(numbers) or None
 
 
 def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place: Place) -> Ranks:
