@@ -38,6 +38,7 @@ def _job(found: Conversion) -> dict[str, Any]:
         ("export OMPI_MCA_hwloc_base_binding_policy=none\nmpirun -np 8 ./t", _NONE),
         ("export OMPI_MCA_hwloc_base_binding_policy=none\nmpirun -np 8 --bind-to core ./t", {}),
         ("PRTE_MCA_hwloc_default_binding_policy=none mpirun -np 8 ./t", _NONE),
+        ("mpirun -np 8 --prtemca hwloc_default_binding_policy none ./t", _NONE),
         (
             "mpiexec -ppn 4 -bind-to user:0+1,8,16,24 ./t",
             {"cpus": ["0-1", "8", "16", "24"], "memory": "none"},
@@ -88,3 +89,16 @@ def test_variables_of_the_container_bind_its_ranks_too() -> None:
     found = _converted(f"{before}docker exec c mpiexec.hydra -n 8 -ppn 4 ./t")
     assert _job(found)["bind"] == _NONE
     assert not [each for each in found.findings if "cpus: local" in each.became]
+
+
+@pytest.mark.parametrize(
+    ("words", "env"),
+    [
+        ("--prtemca a b", {}),
+        ("--pmixmca gds hash", {"PMIX_MCA_gds": "hash"}),
+        ("--pmixmca gds $GDS", {"PMIX_MCA_gds": ASK}),
+        ("--omca pml ucx --mca btl self", {"OMPI_MCA_pml": "ucx", "OMPI_MCA_btl": "self"}),
+    ],
+)
+def test_a_parameter_goes_to_those_who_read_it(words: str, env: dict[str, str]) -> None:
+    assert _job(_converted(f"mpirun -np 8 {words} ./t")).get("env", {}) == env

@@ -32,6 +32,8 @@ _OF_THE_LAUNCH = (
 )  # fmt: skip
 MAPPINGS = ("rmaps_base_mapping_policy", "rmaps_default_mapping_policy")
 _MOST = 1000  # options
+# Parameters of Open MPI 5's launcher alone, and of PMIx in launcher and ranks (prterun(1)).
+_TO_PRRTE, _TO_PMIX = ("-prtemca ", "--prtemca "), ("-pmixmca ", "--pmixmca ")
 _OF_PARAMETER = re.compile(r"\w+", re.ASCII)  # its name
 _LAUNCH = "srun starts the ranks itself: there are no daemons, no ssh and no list of hosts"
 _OUTPUT = "`hpclaunch logs` shows the output of all ranks"
@@ -307,8 +309,16 @@ def _mca(option: Option, places: Sequence[Place], draft: Draft) -> None:
     if not _OF_PARAMETER.fullmatch(name):
         why = f"{name} is no name of a parameter"
         draft.say("left", places, option.written, why=why, todo="write it in env as OMPI_MCA_NAME")
-    elif known(option.value or ()) is None and of_mpirun.is_parameter(name):
-        of_mpirun.put_parameter(name, None, places, option.written, draft)
+    elif of_mpirun.is_parameter(name):
+        of_mpirun.put_parameter(name, known(option.value or ()) and value, places, option.written, draft)
+    elif option.written.startswith(_TO_PRRTE):
+        draft.say("replaced", places, option.written, why=_LAUNCH)
+    elif option.written.startswith(_TO_PMIX):
+        text, key = known(option.value or ()), ("env", f"PMIX_MCA_{name}")
+        if text is None:
+            draft.ask(key, f"the value of PMIx's parameter {name}", places, option.written)
+        else:
+            draft.put(key, value, places, option.written, why="PMIx reads it of PMIX_MCA_*")
     elif known(option.value or ()) is None and not is_of_the_launch(name):
         question = f"the value of Open MPI's parameter {name}"
         draft.ask(("env", f"OMPI_MCA_{name}"), question, places, option.written)
