@@ -72,7 +72,15 @@ def test_mpiexec_of_pals(words: str, bind: dict[str, object]) -> None:
     assert job["env"] == {"A": "1"}
 
 
-@pytest.mark.parametrize("lines", ["#SBATCH --environment=x.toml\nsrun", "srun --environment=/x.toml"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "#SBATCH --environment=x.toml\nsrun",
+        "srun --environment=/x.toml",
+        "#SBATCH --container /b/x\nsrun",
+        "srun --container=/b/x",
+    ],
+)
 def test_an_image_that_a_file_of_the_site_names_is_asked_for(lines: str) -> None:
     assert _job(_converted(f"{lines} --mpi=none ./t"))["image"] == ASK
 

@@ -77,6 +77,19 @@ _REPLACED = {
 }
 # The option of CSCS's container engine: a file with an image and its mounts.
 ENVIRONMENT = "environment"
+# Each names an image by something that is not read; sbatch hands --container on to srun (SLURM_CONTAINER in
+# srun(1), "INPUT ENVIRONMENT VARIABLES").
+NAMES_IMAGE = {
+    ENVIRONMENT: (
+        "names, a file of the site's container engine that is not read",
+        "write image, mounts, workdir and env of that file in the job file",
+    ),
+    "container": (
+        "has, an unpacked bundle of OCI: hpclaunch's containers are of Pyxis and Kubernetes",
+        "name the image that it was made of, and write mounts, workdir and env of its config.json in the "
+        "job file",
+    ),
+}
 # What to do about an array of which nobody makes a sweep.
 NO_SWEEP = "write `sweep` in the job file, with what the index chose"
 # The job does not say it as it is written, and it cannot be passed on raw.
@@ -107,8 +120,8 @@ def put(each: Asked, draft: Draft) -> None:
         leave_array(each, draft)
     elif name in _LEFT:
         draft.say("left", each.places, each.written, why="a job file cannot say it", todo=_LEFT[name])
-    elif name == ENVIRONMENT:
-        ask_environment(each, draft)
+    elif name in NAMES_IMAGE:
+        ask_image(each, draft)
     elif not name and OF_SBATCH.match(each.written):
         why = "an option that Shifter adds to sbatch, for what `shifter` starts"
         draft.say("left", each.places, each.written, why=why, todo="see whether the ranks count on it")
@@ -145,10 +158,10 @@ def _hint(each: Asked, draft: Draft) -> None:
     draft.say("question", each.places, each.written, why=why, todo=_WRITE.format(HINTS[each.name]))
 
 
-def ask_environment(each: Asked, draft: Draft) -> None:
-    """The question for the image that the file names."""
-    question = f"the image that {each.written} names, a file of the site's container engine that is not read"
-    todo = "write image, mounts, workdir and env of that file in the job file"
+def ask_image(each: Asked, draft: Draft) -> None:
+    """The question for the image of such an option."""
+    what_it_is, todo = NAMES_IMAGE[each.name]
+    question = f"the image that {each.written} {what_it_is}"
     draft.ask(("image",), question, each.places, each.written, todo=todo)
 
 

@@ -66,6 +66,8 @@ def put(each: Asked, draft: Draft) -> None:
     elif name in ("label", "unbuffered"):
         why = "how lines of output are marked and kept back"
         batch_options.raw(each, draft, why, "srun")
+    elif name in batch_options.NAMES_IMAGE:
+        batch_options.ask_image(each, draft)
     elif name in batch_options.KNOWN:
         batch_options.put(each, draft)
     elif not name and "--container-mounts" in each.written:
@@ -78,8 +80,6 @@ def put(each: Asked, draft: Draft) -> None:
     elif is_of_many(each):
         question = f"which options of srun {each.written} stands for is not told"
         draft.say("question", each.places, each.written, why=question, todo=_GIVE)
-    elif name == batch_options.ENVIRONMENT:
-        batch_options.ask_environment(each, draft)
     elif not name:
         draft.say("unread", each.places, each.written, why="no option of srun or Pyxis that is known")
     else:
