@@ -146,3 +146,30 @@ def test_a_value_that_was_to_be_filled_in_is_said(value: str, is_said: bool) -> 
     )
     found = converted(text)
     assert any(each.kind == "left" and "env.DATA" in each.todo for each in found.findings) == is_said
+
+
+_UNBOUND = {"cpus": "none", "memory": "none"}
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value", "ranks", "bind"),
+    [
+        ("", "OMPI_MCA_rmaps_base_mapping_policy", "ppr:2:node", 2, {}),
+        ("", "PRTE_MCA_rmaps_default_mapping_policy", "ppr:2:node", 2, {}),
+        ("", "OMPI_MCA_hwloc_base_binding_policy", "none", 8, _UNBOUND),
+        ("", "PRTE_MCA_hwloc_default_binding_policy", "none", 8, _UNBOUND),
+        ("--bind-to, core, ", "OMPI_MCA_hwloc_base_binding_policy", "none", 8, {}),
+        ("", "I_MPI_PIN", "0", 8, _UNBOUND),
+        ("", "I_MPI_PIN_DOMAIN", "numa", 8, _UNBOUND),
+    ],
+)
+def test_variables_that_mpirun_takes_for_options(
+    words: str, name: str, value: str, ranks: int, bind: dict[str, str]
+) -> None:
+    text = mpijob(f"[mpirun, {words}./run]", f"[{{name: {name}, value: '{value}'}}]")
+    if name.startswith("I_MPI"):
+        text = text.replace("spec:\n", "spec:\n  mpiImplementation: Intel\n", 1)
+    draft = converted(text)
+    assert draft.facts["ranks_per_node",].value == ranks
+    assert {key[1]: fact.value for key, fact in draft.facts.items() if key[0] == "bind"} == bind
+    assert not [row for row in findings(draft) if bind and "cpus: local" in str(row)]

@@ -34,8 +34,9 @@ from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of
 from hpclaunch.convert.manifests.text import api, embedded, openshift, repair
 from hpclaunch.convert.manifests.text import templates as template_values
 from hpclaunch.convert.manifests.text.repair import Object
+from hpclaunch.convert.mapping.bind import of_mpirun
 from hpclaunch.convert.mapping.container.images import is_possible
-from hpclaunch.convert.mapping.ranks import numbers
+from hpclaunch.convert.mapping.ranks import mpi_variables, numbers
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI
 from hpclaunch.readback.shell.values import known
@@ -132,6 +133,10 @@ def _job(
         environment.variables(workload.starter.container, beside, draft) if workload.is_apart else dict(own)
     )
     launch = read(workload.starter.container, told.texts(workload, first))
+    given = {name: (each.text,) for name, each in first.items() if each.text is not None}
+    launch = structs.replace(
+        launch, outer=tuple(mpi_variables.with_given(each, given) for each in launch.outer)
+    )
     size.put(workload, launch, own, draft, options)
     found = loops.put(launch.looped, launch.inner, draft)
     exports = launchers.put(workload, launch, first, own, draft, found)
@@ -269,6 +274,7 @@ def _several(launch: Launch, draft: Draft) -> None:
 
 def _binding(workload: Workload, draft: Draft) -> None:
     """Where nothing was said of cores: Kubernetes leaves them to whoever starts processes."""
+    of_mpirun.of_env([workload.kind_place], draft)
     fact = draft.facts.get(("command",))
     own = fact is not None and _BINDS.search(str(fact.value))
     to_cores = _TO_CORES.search(command.in_one(fact.value)) if fact is not None and not fact.is_open else None

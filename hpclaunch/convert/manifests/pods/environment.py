@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.text.fields import Field
+from hpclaunch.convert.mapping.bind import of_mpirun
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import mpi, rendezvous
 from hpclaunch.convert.secrets.names import is_secret, names_file
@@ -246,6 +247,8 @@ def put(
             why = "the scheduler says which GPUs a job has"
             why += "; `all` would show those of others" if each.text == "all" else ""
             draft.say("replaced", places, f"{name}={each.text}", why=why)
+        elif name.startswith("PRTE_MCA_") and of_mpirun.is_parameter(name.removeprefix("PRTE_MCA_")):
+            of_mpirun.put_parameter(name.removeprefix("PRTE_MCA_"), each.text, places, name, draft)
         elif owner(name) == "daemons" and not name.startswith("OMPI_MCA_"):
             draft.say("replaced", places, name, why="it is for a launcher that the job has no more")
         elif each.source == "secret":

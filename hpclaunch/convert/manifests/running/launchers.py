@@ -10,6 +10,7 @@ from hpclaunch.convert.manifests.pods.environment import Variable
 from hpclaunch.convert.manifests.running import per_gpu
 from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of
 from hpclaunch.convert.mapping.around.trials import Trials
+from hpclaunch.convert.mapping.bind import of_mpirun
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import mpi, mpi_library, rendezvous, threads
 from hpclaunch.convert.programs.bind import BINDERS
@@ -47,8 +48,11 @@ def put(
     elif layer is not None:
         carried = _named(layer)
         unseen = {name: why for name, why in unseen.items() if name not in _valued(layer)}
+    its = dict(_for_ranks(workload, first, own, carried))
+    for name in of_mpirun.overruled(layer, its):
+        draft.say("replaced", [its.pop(name).place], name, why="an option of mpirun says who binds")
     environment.put(
-        _for_ranks(workload, first, own, carried),
+        its,
         draft,
         torch=workload.torch or torch is not None,
         unseen=unseen,

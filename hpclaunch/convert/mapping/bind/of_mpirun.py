@@ -7,7 +7,7 @@ Variables for Process Pinning"; MVAPICH2's user guide, "Efficient Process Mappin
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from hpclaunch.convert.draft import Draft
@@ -81,6 +81,14 @@ def of_library(given: Mapping[str, Value], places: Places, draft: Draft, *, by_m
     return True
 
 
+def overruled(layer: Layer | None, names: Iterable[str]) -> list[str]:
+    """Of variables those that say nothing of binding, since an option of mpirun does (mpirun(1), "MCA")."""
+    if layer is None or not any(_says_binding(each) for each in layer.options):
+        return []
+    pairs = ((name, name.removeprefix(prefix)) for name in names for prefix in _OF_OPENMPI)
+    return [name for name, parameter in pairs if parameter != name and is_parameter(parameter)]
+
+
 def of_env(places: Places, draft: Draft) -> None:
     """The same where the job's env has them, and nothing else has told who binds."""
     given = {
@@ -88,7 +96,9 @@ def of_env(places: Places, draft: Draft) -> None:
         for key, fact in draft.facts.items()
         if key[0] == "env" and isinstance(fact.value, str)
     }
-    if ("bind", "cpus") not in draft.facts and of_library(given, places, draft, by_mpirun=True):
+    names = [name for name in given if name in _SWITCHES or _OF_LIBRARY.fullmatch(name)]
+    its = [place for name in names for place in draft.facts["env", name].places]
+    if ("bind", "cpus") not in draft.facts and of_library(given, its or places, draft, by_mpirun=True):
         draft.findings[:] = [each for each in draft.findings if each.became != "bind: cpus: local"]
 
 
