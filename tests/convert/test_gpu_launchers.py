@@ -329,3 +329,18 @@ def test_numbers_that_a_default_configuration_may_have_are_said(options: str, mi
     found = convert(classified({"go.sh": f"accelerate launch {options} t.py\n"}), Options({}))
     said = [each.why for each in found.findings if "default_config.yaml" in each.why]
     assert [each.partition("may say ")[2] for each in said] == ([missing] if missing else [])
+
+
+@pytest.mark.parametrize(
+    ("head", "words", "nodes", "ranks"),
+    [
+        ("-N 2", "--num_processes 8", "1", "8"),
+        ("-N 2", "--num_processes 16 --num_machines 2 --machine_rank 0", "1", "8"),
+        ("-N 2", "--use_deepspeed --num_processes 16 --num_machines 2", "2", "8"),
+        ("-N 2", "--config_file c.yaml --num_processes 16 --num_machines 2", "2", "8"),
+        ("-A a", "--num_processes 16 --num_machines 2", "2", "8"),
+    ],
+)
+def test_accelerate_goes_to_no_other_node_by_itself(head: str, words: str, nodes: str, ranks: str) -> None:
+    job = _job(f"#SBATCH {head}\naccelerate launch {words} t.py")
+    assert (job["nodes"], job["ranks_per_node"]) == (nodes, ranks)

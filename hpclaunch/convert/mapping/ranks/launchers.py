@@ -122,9 +122,11 @@ def size(
         return FanOut(None, lines, option.written)
     count = number(option.value, reading, slurm)
     # accelerate counts the processes of all its machines, and has one where it is told of no others.
-    of_all = option.name == "num_processes" and (layer.option("nnodes") or layer.option("config_file"))
+    machines = layer.option("nnodes")
+    of_all = option.name == "num_processes" and (machines or layer.option("config_file"))
     if count is not None and of_all:
-        count = count // nodes if nodes and count % nodes == 0 else None
+        over = (number(machines.value, reading, slurm) if machines is not None else None) or nodes
+        count = count // over if over and count % over == 0 else None
     doubt = "" if count is not None else untold_number(reading, option)
     return FanOut(count, lines, option.written, doubt)
 

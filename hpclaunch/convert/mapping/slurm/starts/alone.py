@@ -57,6 +57,7 @@ _AROUND = (*IN_FRONT, *ENVIRONMENTS)
 _OF_DEVICES = re.compile(r"nvidia-\S+|rocm-\S+|ibstat\w*|ibv_\w+")
 _OF_BATCH = re.compile(r"#SBATCH[ \t]+-")
 _FILE = re.compile(r"\.(?:py|sh|bash|jl|R|pl)$")  # of a program, as its name ends
+_FAR = ("config_file", "use_deepspeed", "deepspeed_", "mpirun_hostfile")  # what accelerate goes by
 _OF_HOSTS = ("hostfile", "host", "include", "nnodes", "node_rank")
 
 
@@ -327,9 +328,10 @@ def _is_kept_output(command: Command, its: Sequence[Layer]) -> bool:
 
 def _nodes(inner: tuple[Layer, ...], found: Allocation) -> int | None:
     """deepspeed and its like go to the other nodes by themselves; deepspeed where it is told of any
-    (fetch_hostfile in its launcher/runner.py)."""
+    (fetch_hostfile in its launcher/runner.py), and accelerate where it starts deepspeed, which a file of its
+    configuration may tell it, or mpirun (accelerate/utils/launch.py)."""
     reaches = any(
-        layer.program == "accelerate"
+        (layer.program == "accelerate" and any(each.name.startswith(_FAR) for each in layer.options))
         or (layer.program in OVER_HOSTS and any(layer.option(name) for name in _OF_HOSTS))
         for layer in inner
     )
