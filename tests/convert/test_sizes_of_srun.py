@@ -148,3 +148,17 @@ def test_parts_of_a_node_make_tasks_where_nothing_else_tells_them(head: str, ran
     lines = f"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=8 -t 5 {head}\nsrun --mpi=none ./t\n"
     found = convert(classified({"run.sub": lines}), Options({}))
     assert script_cases.loaded(found.job)["ranks_per_node"] == ranks
+
+
+@pytest.mark.parametrize(
+    ("words", "ranks"),
+    [
+        ("--ntasks-per-gpu=2", "16"),
+        ("--gpus-per-node=2 --ntasks-per-gpu=2", "4"),
+        ("--gres=gpu:4 --ntasks-per-gpu=1", "4"),
+    ],
+)
+def test_tasks_for_each_gpu_are_of_those_that_the_step_asks_for(words: str, ranks: str) -> None:
+    lines = f"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=8 -t 5\nsrun --mpi=none {words} ./t\n"
+    found = convert(classified({"run.sub": lines}), Options({}))
+    assert script_cases.loaded(found.job)["ranks_per_node"] == ranks

@@ -192,7 +192,8 @@ def _per_node(
         return number(own.value, reading, found.numbers), own.places
     if of_gpus is not None:
         each = number(of_gpus.value, reading, found.numbers)
-        return (each * found.gpus if each and found.gpus else None), of_gpus.places
+        its = gpus_of(reading, given, found) if given.keys() & OF_GPUS else Gpus(found.gpus)
+        return (each * its.number if each and its.number else None), (*of_gpus.places, *its.places)
     return found.per_node, found.places.get("per_node", ())
 
 
