@@ -92,6 +92,21 @@ def test_variables_of_the_container_bind_its_ranks_too() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lines", "ranks"),
+    [
+        ("mpirun --map-by socket:PE=2 ./t", ASK),
+        ("mpirun --map-by slot:PE=$SLURM_CPUS_PER_TASK ./t", ASK),
+        ("mpirun -np 8 --map-by socket:PE=2 ./t", "4"),
+        ("mpirun --map-by socket:PE=1 ./t", "4"),
+        ("mpirun --map-by ppr:2:node:PE=2 ./t", "2"),
+        ("module load openmpi/4.1.6\nmpirun --map-by socket:PE=2 ./t", "4"),
+    ],
+)
+def test_cpus_of_each_rank_divide_the_slots_in_some_releases(lines: str, ranks: str) -> None:
+    assert _job(_converted(lines))["ranks_per_node"] == ranks
+
+
+@pytest.mark.parametrize(
     ("words", "env"),
     [
         ("--prtemca a b", {}),

@@ -173,3 +173,14 @@ def test_variables_that_mpirun_takes_for_options(
     assert draft.facts["ranks_per_node",].value == ranks
     assert {key[1]: fact.value for key, fact in draft.facts.items() if key[0] == "bind"} == bind
     assert not [row for row in findings(draft) if bind and "cpus: local" in str(row)]
+
+
+def test_ranks_of_several_slots_each_are_asked_for() -> None:
+    draft = converted(mpijob("[mpirun, --map-by, 'socket:PE=4', ./run]"))
+    assert draft.facts["ranks_per_node",].is_open
+    assert (
+        converted(mpijob("[mpirun, -np, '16', --map-by, 'socket:PE=4', ./run]"))
+        .facts["ranks_per_node",]
+        .value
+        == 8
+    )

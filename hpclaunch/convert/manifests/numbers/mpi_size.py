@@ -6,6 +6,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.objects.workload import Count, Workload
 from hpclaunch.convert.manifests.running.launch import Launch, lines_of
 from hpclaunch.convert.mapping.ranks.mpi import Told, nodes_of, slots_of, told_by
+from hpclaunch.convert.mapping.ranks.slots import divided as divided_by
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
@@ -40,6 +41,11 @@ def by_mpi(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> tu
     if told is None:
         if slots is None and not workload.is_apart:
             return nodes, Count(None, launch.places, f"{layer.called} without -np")
+        divided = divided_by(
+            layer, [image.peek()] if (image := workload.starter.container.get("image")) else []
+        )
+        if divided is not None and workload.mpi not in ("intel", "mpich"):
+            return nodes, Count(None, lines_of(launch, divided[0].written), divided[0].written)
         return nodes, slots or Count(1, (workload.root.at,), "an MPIJob without slotsPerWorker has one")
     option = told.option
     places = lines_of(launch, option.written)

@@ -50,7 +50,7 @@ _READS = {
     "OPAL_": OPEN_MPI,
 }
 _BEFORE = ("", "intel-", "intel_")  # what may stand before an MPI's own name
-_LOADS = ("module", "ml", "spack")
+LOADS = ("module", "ml", "spack")
 # A module or a folder of Open MPI 1: PMIx came with 2.0 (NEWS of its sources), which EasyBuild's toolchains
 # have since 2017 (foss-2016b.eb, foss-2017a.eb).
 _BEFORE_PMIX = re.compile(
@@ -74,7 +74,7 @@ def of(reading: ShellReading, command: Command, layer: Layer) -> Library | None:
     found = next(_told(reading, command, layer), None)
     if found is None or found.name != OPEN_MPI:
         return found
-    words = (*command.words, *(word for each in reading.of(*_LOADS) for word in each.words[1:]))
+    words = (*command.words, *(word for each in reading.of(*LOADS) for word in each.words[1:]))
     old = next((text for word in words if is_before_pmix(text := shown(word))), "")
     return replace(found, old=old)
 
@@ -100,7 +100,7 @@ def _told(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Lib
         found = next((library for begins, library in _READS.items() if name.startswith(begins)), "")
         if found:
             yield Library(found, name)
-    loaded = [shown(word) for each in reading.of(*_LOADS) for word in each.words[1:]]
+    loaded = [shown(word) for each in reading.of(*LOADS) for word in each.words[1:]]
     yield from _of_modules(loaded)
     yield from _named(shown(each.name) for each in reversed(reading.sourced))
     yield from _named(text for text in words if "nvcr.io/" in text)

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import structs
 
 from hpclaunch.convert.mapping.container import enroot
-from hpclaunch.convert.mapping.ranks import mpi, mpi_variables
+from hpclaunch.convert.mapping.ranks import mpi, mpi_variables, slots
+from hpclaunch.convert.mapping.ranks.mpi_library import LOADS
 from hpclaunch.convert.mapping.slurm.batch.allocation import is_for_several
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, number
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks, ranks
@@ -16,7 +17,7 @@ from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import untold_number
 from hpclaunch.convert.programs.layers import MPI, Layer, Option, layers
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import Unknown, known
+from hpclaunch.readback.shell.values import Unknown, known, shown
 
 _MOST = 50  # commands that are looked at: a benchmark has dozens
 _MANY = 10**9
@@ -113,6 +114,10 @@ def _of_mpirun(
         of_hosts = _of_hosts(command, layer) if found.nodes is None else None
         of_hosts = _of_chosen(chosen, of_slurm) if chosen is not None else listed_ranks or of_hosts
         sized = of_hosts or of_slurm
+        names = (shown(word) for each in (command, *reading.of(*LOADS)) for word in each.words)
+        divided = slots.divided(layer, names)
+        if divided is not None and (sized.per_node or 1) * (sized.nodes or 2) > 1:
+            sized = Ranks(sized.nodes, None, (*sized.places, command.place), divided[1])
     elif (filled := _filled(reading, layer, found)) is not None:
         sized = structs.replace(filled, places=size.places)
     elif size.per_node is None and nodes is None and found.per_node and _is_all_tasks(layer):
