@@ -28,6 +28,8 @@ def _job(found: Conversion) -> dict[str, Any]:
     [
         ("mpirun -np 8 ./t", {}),
         ("mpirun -np 8 -bind-to none ./t", _NONE),
+        ("export SLURM_CPU_BIND=none\nmpirun -np 8 ./t", {}),
+        ("export SLURM_CPU_BIND=none\nsrun --mpi=pmix ./t", _NONE),
         ("mpirun -np 8 -rf rf --bind-to core ./t", _ASKED),
         ("mpirun -np 8 --bind-to core --rankfile $RF ./t", _ASKED),
         ("mpirun -np 8 --map-by rankfile:file=rf ./t", _ASKED),

@@ -89,7 +89,9 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     run_sizes.put_gpus(reading, run, launch.found, launch.launcher, draft)
     _put_options(launch, draft)
     _put_image(launch, files, draft)
-    binding.of_srun((*_of_variables(reading), *run.asked), per_node, draft, options)
+    by_srun = launch.by is None or launch.by.program != "mpirun"  # which binds ranks itself
+    of_variables = _of_variables(reading) if by_srun else ()
+    binding.of_srun((*of_variables, *run.asked), per_node, draft, options)
     tables, lines = files.get("binding", ()), run_command.lines_of(reading, run)
     inner = binding.of_layers(run.inner, binding.Ranks(lines, per_node, tables), draft, options)
     if run.in_enroot is not None:
