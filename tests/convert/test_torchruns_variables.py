@@ -78,3 +78,23 @@ def test_gpus_that_a_launcher_does_not_see_are_not_counted(visible: str, line: s
 def test_ranks_of_a_pod_are_as_many_as_the_variable_says(command: str, ranks: int) -> None:
     fact = converted(_POD.replace("COMMAND", command)).facts[("ranks_per_node",)]
     assert fact.value == ranks
+
+
+@pytest.mark.parametrize(
+    ("head", "line", "told"),
+    [
+        ("--gpus-per-node=8", "srun --mpi=none ./t", True),
+        ("--gres=gpu:8", "srun --mpi=none ./t", True),
+        ("-A a", "srun --mpi=none --gpus-per-task=1 ./t", True),
+        ("--gres=nvme:1", "srun --mpi=none ./t", False),
+        ("--gpus-per-node=8", "mpirun -np 8 ./t", False),
+        ("--gpus-per-node=8", "./t", False),
+        ("--gpus-per-node=8", "srun --mpi=none env CUDA_VISIBLE_DEVICES=1 ./t", True),
+    ],
+)
+def test_gpus_that_the_script_chooses_are_said_to_be_slurms_under_srun(
+    head: str, line: str, told: bool
+) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 -t 5 {head}\nexport CUDA_VISIBLE_DEVICES=2,3\n{line}\n"
+    found = convert(classified({"run.sub": text}), Options({})).findings
+    assert any(each.kind == "question" and each.what == "CUDA_VISIBLE_DEVICES=2,3" for each in found) == told

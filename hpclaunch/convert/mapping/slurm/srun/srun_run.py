@@ -118,6 +118,8 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     )
     later = exported.put(reading, run.command, ranks, draft)
     _inherit_for_container(reading, run, ranks, draft)
+    if launch.by is None and not alone.is_one(run, launch.by):
+        gpu_binding.say_visible((*of_batch(reading), *run.asked), draft)
     later += _put_starters(launch, repeated, {name for name, _ in later}, draft)
     words = run_command.words_of(reading, run, inner, launch.launcher, draft)
     if launch.by is not None:
