@@ -3,7 +3,7 @@ same of qsub, bsub and the like, where the script asks no scheduler itself."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from posixpath import normpath
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, STARTERS, layers
 from hpclaunch.convert.programs.names import OTHER_SUBMITTERS, STEPS
 from hpclaunch.convert.programs.slurm_variables import NAMES
-from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading, Source, Sourced
+from hpclaunch.convert.reading import Assigned, Command, Directive, Output, ShellReading, Source, Sourced
 from hpclaunch.convert.shell import folder, walk
 from hpclaunch.convert.shell.names import STANDS, with_names
 from hpclaunch.readback.shell.errors import ScriptError
@@ -46,11 +46,12 @@ def unwrapped(reading: ShellReading, parts: walk.Parts = ()) -> ShellReading:
     """The reading of the script that an sbatch command is given, behind that command. What stood around it
     ran where it was submitted. The reading itself where no sbatch has a script in it. `parts` are variables
     that Slurm gives one of several jobs."""
-    if _is_of_a_run(reading):
-        return reading
+    writers = _Writers(reading)
     for command in reversed(reading.of("sbatch")):
-        given, place, wrapped = _given(reading, command)
+        given, place, wrapped = _given(writers, command)
         if given:
+            if _is_of_a_run(reading):
+                return reading
             found = _read(reading, command, given, place, parts, whole=not wrapped)
             return found if found is not None else reading
     if reading.directives or any(True for _ in reading.of("sbatch")):
@@ -66,7 +67,7 @@ def unwrapped(reading: ShellReading, parts: walk.Parts = ()) -> ShellReading:
     return reading
 
 
-def _given(reading: ShellReading, command: Command) -> tuple[Value | None, Place, bool]:
+def _given(writers: "_Writers", command: Command) -> tuple[Value | None, Place, bool]:
     """The script that an sbatch command is given, None for none; where it stands, on line 0 where each of its
     lines is where it stands itself; and whether it is of --wrap."""
     layer, rest = srun.read(command.words)
@@ -77,7 +78,7 @@ def _given(reading: ShellReading, command: Command) -> tuple[Value | None, Place
         return command.stdin, command.place, False
     if command.script is not None:
         return command.script, structs.replace(command.place, line=0, last=0), False
-    writer = written_by(reading, rest[0], command)
+    writer = writers.of(rest[0], command)
     return (None, command.place, False) if writer is None else (writer.stdin, writer.place, False)
 
 
@@ -108,8 +109,11 @@ def say_submitter(reading: ShellReading, draft: Draft) -> None:
 def say_others(reading: ShellReading, draft: Draft) -> None:
     """Say the other scripts that the same line submits, in other calls of its function: a job file is that of
     the last."""
-    found = [(each, given[0]) for each in reading.of("sbatch") if (given := _given(reading, each))[0]]
-    if not found or reading.directives:
+    if reading.directives:
+        return
+    writers = _Writers(reading)
+    found = [(each, given[0]) for each in reading.of("sbatch") if (given := _given(writers, each))[0]]
+    if not found:
         return
     taken, text = found[-1]
     own = shown(text or ()).splitlines()
@@ -119,17 +123,45 @@ def say_others(reading: ShellReading, draft: Draft) -> None:
         draft.say("left", (taken.place,), f"another job: {'; '.join(lines)}", why=_OTHERS[0], todo=_OTHERS[1])
 
 
+class _Writers:
+    """The commands that write files, by the names of these: a script may submit thousands."""
+
+    def __init__(self, reading: ShellReading):
+        self._commands = reading.commands
+
+    def of(self, path: Value, before: Command) -> Command | None:
+        """The last command before another one that writes a here-document to the file of this name; None
+        where another one adds to it."""
+        at = self._at.get(id(before), 0)
+        for number, outputs in reversed(self._by_name.get(_named(path, before.folder), ())):
+            if number >= at:
+                continue
+            command = self._commands[number]
+            if any(each.append for each in outputs):
+                return None
+            if command.program == "cat" and len(command.words) == 1 and command.stdin is not None:
+                return command
+        return None
+
+    @cached_property
+    def _at(self) -> dict[int, int]:
+        return {id(each): number for number, each in enumerate(self._commands)}
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[tuple[int, list[Output]]]]:
+        found: dict[str, list[tuple[int, list[Output]]]] = {}
+        for number, command in enumerate(self._commands):
+            by_name: dict[str, list[Output]] = {}
+            for each in command.writes:
+                by_name.setdefault(_named(each.path, each.folder_of(command)), []).append(each)
+            for name, outputs in by_name.items():
+                found.setdefault(name, []).append((number, outputs))
+        return found
+
+
 def written_by(reading: ShellReading, path: Value, before: Command) -> Command | None:
-    """The last command before another one that writes a here-document to the file of this name; None where
-    another one adds to it."""
-    name = _named(path, before.folder)
-    for command in reversed(reading.commands[: _index(reading, before)]):
-        its = [each for each in command.writes if _named(each.path, each.folder_of(command)) == name]
-        if any(each.append for each in its):
-            return None
-        if its and command.program == "cat" and len(command.words) == 1 and command.stdin is not None:
-            return command
-    return None
+    """The last command before another one that writes a here-document to the file of this name."""
+    return _Writers(reading).of(path, before)
 
 
 def _named(path: Value, here: Value) -> str:
