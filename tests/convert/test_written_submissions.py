@@ -156,3 +156,17 @@ def test_lines_of_a_text_that_a_function_submits_are_those_of_its_call(quote: st
         (told,) = [each for each in found.findings if (each.kind, each.key) == ("carried", key)]
         (line,) = [each.line for each in told.places]
         assert (told.what, value in own[line - 1], line > 12) == (value, True, True)
+
+
+@pytest.mark.parametrize(
+    "submits", ["cat << EOT > j_$c.sh\n{}EOT\nsbatch j_$c.sh\n", "sbatch << EOT\n{}EOT\n"]
+)
+def test_what_a_loop_gives_each_job_that_it_submits_is_said_to_be_that(submits: str) -> None:
+    inner = "#!/bin/sh\n#SBATCH -N 2\nexport CFG=conf/$c\nsrun --mpi=none ./t $c\n"
+    text = f"#!/bin/bash\nfor c in a b; do\n{submits.format(inner)}done\n"
+    found = convert(classified({"s.sh": text}), Options({}))
+    said = "another one for each job that the loop over a b submits"
+    (asked,) = [each for each in found.findings if (each.kind, each.key) == ("question", "command")]
+    (left,) = [each for each in found.findings if each.key == "env.CFG"]
+    assert f"${{c}} is {said}" in asked.why
+    assert f"its value is {said}" in left.why

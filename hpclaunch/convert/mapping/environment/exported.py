@@ -18,7 +18,7 @@ from hpclaunch.convert.mapping.ranks import ports, rendezvous
 from hpclaunch.convert.mapping.slurm.batch.asked import NODES, READ_BY_SBATCH, TIME
 from hpclaunch.convert.mapping.slurm.batch.export import Export
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
-from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
+from hpclaunch.convert.mapping.words.made import alternatives, by_submission, in_doubt
 from hpclaunch.convert.mapping.words.texts import is_here, line
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, ShellReading
@@ -326,11 +326,12 @@ def _unknown(
         question = f"the value of {name}, which the script exports: {_short(each)}"
         draft.ask(("env", name), question, each.places, f"{name}={_short(each)}")
         return []
+    each_job = next(filter(None, (by_submission(reading, shown((made,))) for made in value)), "")
     draft.say(
         "left",
         each.places,
         f"{name}={_short(each)}",
-        why="its value is made where the script runs, and a job file has none of it",
+        why=f"its value is {each_job or 'made where the script runs'}, and a job file has none of it",
         todo=f"write env.{name} in the job file if the ranks need it",
         key=f"env.{name}",
     )

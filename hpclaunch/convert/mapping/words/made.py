@@ -17,6 +17,7 @@ _IN_SUM = re.compile(r"(?:\$\{([A-Za-z_]\w*)\}|\$?(?<![\w#{])([A-Za-z_]\w*)(?![\
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NUMBER = re.compile(r"0|[1-9]\d{0,17}")
 _MOST = 4
+_MOST_LINES = 20
 _LONGEST = 80  # characters of a condition
 OF_INDEX = "it is another one for other indices of the array"
 
@@ -99,6 +100,14 @@ def _of_its_index(reading: ShellReading, name: str) -> set[str]:
             break
         names |= also
     return names
+
+
+def by_submission(reading: ShellReading, part: str) -> str:
+    """Which loop gives a part of a value (${NAME}) another value for each job that it submits, "" where none
+    does."""
+    loops = (loop for each in reading.of("sbatch")[-_MOST_LINES:] for loop in each.loops)
+    loop = next((each for each in loops if part == f"${{{each.variable}}}"), None)
+    return "" if loop is None else f"another one for each job that the loop over {loop.over} submits"
 
 
 def by_itself(reading: ShellReading, name: str) -> Sequence[Assigned]:

@@ -21,7 +21,7 @@ from hpclaunch.convert.mapping.slurm.numbers import numbers_in_texts
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words import inputs, parameters
 from hpclaunch.convert.mapping.words.lines import names_from
-from hpclaunch.convert.mapping.words.made import alternatives, in_doubt, with_numbers
+from hpclaunch.convert.mapping.words.made import alternatives, by_submission, in_doubt, with_numbers
 from hpclaunch.convert.mapping.words.texts import Line, by_name, line, submitters
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer, layers, length
@@ -321,6 +321,8 @@ def why_not_told(reading: ShellReading, run: Command, words: Sequence[Value], do
         said = alternatives(reading, names[0])
     elif loop is not None:
         said = f"{doubt} is another one in each round of the loop over {loop.over}"
+    elif each_job := by_submission(reading, doubt):
+        said = f"{doubt} is {each_job}"
     return f"{' '.join(map(shown, words))}, and {said}"
 
 
