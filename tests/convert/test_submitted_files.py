@@ -112,6 +112,8 @@ _TEXT = "\n".join(_LINES)
         f"D=/data/run_$(date +%s)\ncat > $D/j.sh <<EOF\n{_TEXT}\nEOF\ncd $D\nsbatch j.sh",
         f"D=$1/out\ncat > $D/j.sh <<EOF\n{_TEXT}\nEOF\n(cd $D && sbatch j.sh)",
         f"cat > a/j.sh <<EOF\n{_TEXT}\nEOF\ncd a\nsbatch ./j.sh",
+        f"cat > r_$1/j.sh <<EOF\n{_TEXT}\nEOF\ncd r_$1\nsbatch j.sh",
+        f"cd r_$1\ncat > j.sh <<EOF\n{_TEXT}\nEOF\ncd ..\nsbatch r_$1/j.sh",
         f"cd a\ncat <<EOF | tee j.sh\n{_TEXT}\nEOF\ncd ..\nsbatch a/j.sh",
         f"pushd a\ncat > j.sh <<EOF\n{_TEXT}\nEOF\nsbatch j.sh",
         f"(cd a; cat <<EOF\n{_TEXT}\nEOF\n) > j.sh\nsbatch j.sh",
@@ -122,7 +124,14 @@ def test_a_written_script_is_found_from_the_folder_that_the_script_has_gone_to(l
 
 
 @pytest.mark.parametrize(
-    "goes", ["cd b\nsbatch j.sh", "(cd b; sbatch j.sh)", "cd ..\nsbatch j.sh", "cd\nsbatch j.sh"]
+    "goes",
+    [
+        "cd b\nsbatch j.sh",
+        "cd r_$1\nsbatch j.sh",
+        "(cd b; sbatch j.sh)",
+        "cd ..\nsbatch j.sh",
+        "cd\nsbatch j.sh",
+    ],
 )
 def test_one_of_the_same_name_in_another_folder_is_another_script(goes: str) -> None:
     job = loaded(_converted(f"cat > j.sh <<EOF\n{_TEXT}\nEOF\n{goes}").job)

@@ -108,8 +108,10 @@ def _from(here: Value, folder: Value) -> Value:
         text = known(folder)
         return folder if text is None else (normpath(text),)
     text, base = known(folder), known(here)
-    if text is None or not text or text[0] in "-+~":
+    if not first or first[0] in "-+~":
         return _ELSEWHERE
+    if text is None:
+        return _ELSEWHERE if here == _ELSEWHERE else joined([*here, "/", *folder])
     if base is not None:
         return (normpath(join(base, text)),)
     tail = known(here[1:])
