@@ -108,3 +108,18 @@ def test_rounds_that_may_need_each_other_are_asked_about(loop: str) -> None:
     assert not found.is_complete or any(
         each.kind in ("left", "unread") and each.places[0].line >= 3 for each in found.findings
     )
+
+
+@pytest.mark.parametrize(
+    ("loop", "is_side_by_side"),
+    [
+        ("for s in 1 2; do\n  {} &\n  wait\ndone", False),
+        ("for s in 1 2; do\n  {} &\n  wait $!\ndone", False),
+        ("for s in 1 2; do\n  {} &\ndone\nwait", True),
+        ("for s in 1 2; do\n  {} &\n  if ((s % 2 == 0)); then wait; fi\ndone", True),
+    ],
+)
+def test_rounds_that_each_wait_are_not_side_by_side(loop: str, is_side_by_side: bool) -> None:
+    text = HEAD + loop.format(f"{RUN} --seed $s")
+    found = convert(classified({"r.sh": text}), Options({}))
+    assert any("side by side" in each.what for each in found.findings) == is_side_by_side

@@ -56,7 +56,7 @@ def put(reading: ShellReading, run: Step, draft: Draft, *, reads: bool) -> None:
     _parts(reading, run, draft)
     if not reads:
         _input(run, draft)
-    _side_by_side(run, draft)
+    _side_by_side(reading, run, draft)
     _of_each_rank(reading, run, draft)
     _one_of_several(reading, run, draft)
     _by_variable(reading, run, draft)
@@ -350,10 +350,13 @@ def _input(run: Step, draft: Draft) -> None:
     )
 
 
-def _side_by_side(run: Step, draft: Draft) -> None:
-    """Runs in the background of a loop, each with a share of the job."""
+def _side_by_side(reading: ShellReading, run: Step, draft: Draft) -> None:
+    """Runs in the background of a loop, each with a share of the job. Where each round waits there is one at
+    a time."""
     loops = loops_of_trials(run.command)
-    if run.command.background and loops:
+    around = (run.command.loops, run.command.conditions)
+    waits = any((each.loops, each.conditions) == around for each in reading.of("wait"))
+    if run.command.background and loops and not waits:
         draft.say(
             "left",
             (loops[-1].place, run.command.place),
