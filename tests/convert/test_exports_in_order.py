@@ -137,3 +137,12 @@ def test_a_word_that_is_made_before_its_variable_has_a_value_is_not_made_of_that
     assert (command == ASK) is is_asked
     if not is_asked:
         assert command == (["./t", "x.py"] if "F=x.py" in first else "exec ./t $F")
+
+
+def test_what_srun_itself_sets_is_not_asked_of_the_ranks_own_shell() -> None:
+    run = "srun --mpi=none --container-image=a/b:1 --export=ALL,SEED=7,FOLD=3 bash -c './t $SEED $FOLD $MORE'"
+    found = converted(f"FOLD=1\n{run}")
+    assert loaded(found.job)["env"] == {"SEED": "7", "FOLD": "3"}
+    assert [each.what for each in found.findings if "own shell" in each.what] == [
+        "$MORE in the ranks' own shell"
+    ]

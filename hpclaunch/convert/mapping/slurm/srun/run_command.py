@@ -218,14 +218,17 @@ def _of_the_text(
         draft.unsay(("command",))
         todo = "write what it does in a script of its own, and let the command start that"
         draft.ask(("command",), question, (run.command.place,), run.text, todo=todo)
-    if not export_of(reading, run).everything:
+    exports = export_of(reading, run)
+    if not exports.everything:
         return
+    set_by_srun = {name for name, value in exports.given if value is not None}
     wanted = [name for name in wanted_inside(run.command, words) if not _is_put_in(name, words)]
     _rendezvous([name for name in wanted if reading.last(name) is None], (run.command.place,), draft)
     others = [
         name
         for name in wanted
         if name not in rendezvous.COMPUTED
+        and name not in set_by_srun
         and owner(name) not in ("gpus", "shell", "srun")
         and not name.startswith("HPCLAUNCH_")
     ]
