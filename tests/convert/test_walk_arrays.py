@@ -80,5 +80,28 @@ def test_an_element_behind_keys_that_nobody_knows_is_asked_for_and_not_empty(mor
     text = f'{_KEYS_NOT_TOLD}{more}for crop in "${{crops[@]}}"; do\n{run}done\n'
     found = convert(classified({"run.sub": text}), Options({}))
     asked = {each.key: each.why for each in found.findings if each.kind == "question"}
-    said = "barn gets its elements where their indexes or keys are not told"
+    said = "which elements barn has is not told"
     assert (asked["image"], asked["env.STORE"]) == (f"the image: {said}", said)
+
+
+@pytest.mark.parametrize(
+    "made", ["hosts=($(scontrol show hostnames))", "mapfile -t hosts < <(scontrol show hostnames)"]
+)
+@pytest.mark.parametrize(("index", "is_first"), [("0", True), ("-1", False), ("-2", False), ("1", False)])
+def test_the_last_of_hosts_that_nobody_knows_is_not_the_first(made: str, index: str, is_first: bool) -> None:
+    text = f"{made}\nsrun --mpi=none --container-image=a/b:1 --export=ALL,CHIEF=${{hosts[{index}]}} ./t\n"
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 9\n"
+    found = convert(classified({"run.sub": head + text}), Options({}))
+    asked = [each.key for each in found.findings if each.kind == "question"]
+    assert ("MASTER_ADDR" in found.job, asked == ["env.CHIEF"]) == (is_first, not is_first)
+
+
+def test_the_key_of_an_element_is_no_variable_that_somebody_may_give() -> None:
+    text = (
+        "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 9\ndeclare -A M\n"
+        "while IFS== read -r k v; do M[$k]=$v; done < farm.txt\n"
+        "srun --mpi=none --container-image=a/b:1 --export=ALL,HERD=${M[cows]} ./t\n"
+    )
+    found = convert(classified({"run.sub": text}), Options({}))
+    (asked,) = [each for each in found.findings if each.kind == "question"]
+    assert (asked.why, "cows" in asked.todo) == ("which elements M has is not told", False)

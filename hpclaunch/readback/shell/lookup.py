@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from hpclaunch.readback.shell import parameters, pieces
+from hpclaunch.readback.shell import arithmetic, parameters, pieces
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.fields import BLANKS
 from hpclaunch.readback.shell.pieces import Parameter, Word
@@ -139,11 +139,11 @@ class Lookup(ABC):
 
     def _other(self, name: str, index: Word, value: Value) -> list[Value]:
         """An element of what is no array, as far as is known: the first is the value."""
-        number = self.number(index)
-        if number == 0:
-            return [value]
         may_be_array = len(value) == 1 and isinstance(value[0], Unknown) and value[0].kind == "either"
-        if may_be_array:
+        if may_be_array and not arithmetic.changed(index.written):
+            return [value]  # its key may be a text, and no number
+        number = self.number(index)
+        if number == 0 or may_be_array:
             return [value]
         return [(Unknown("either", name),)] if number is None else []
 
@@ -153,6 +153,8 @@ class Lookup(ABC):
             return "0" if index is None else known(self.joined(index))
         number = 0 if index is None else self.number(index)
         if number is not None and number < 0:
+            if any(may_be_many(value) for value in array.items.values()):
+                return None
             return max((key for key in array.items if isinstance(key, int)), default=-1) + 1 + number
         return number
 

@@ -58,8 +58,8 @@ def alternatives(reading: ShellReading, name: str) -> str:
         return f"{name} is of an array of jobs, and nothing gives one: --env SBATCH_ARRAY_INX=1-8 does"
     own = [each for each in by_itself(reading, name) if in_doubt(reading, [each.value])]
     given = [each for each in reading.given(name) if each not in own]
-    if len(given) > 1 and all(map(_has_none_told, given)):
-        return f"{name} gets its elements where their indexes or keys are not told"
+    if given and all(map(_has_none_told, given)):
+        return f"which elements {name} has is not told"
     told = list(dict.fromkeys(text for each in given if (text := _text(each))))
     if not told:
         return f"{name} is made where the script runs"
