@@ -210,3 +210,29 @@ def test_slots_of_a_parallel_environment_are_on_one_host_by_its_name(line: str, 
     )
     assumed = [each.became for each in found.findings if "as sites set it up" in each.why]
     assert assumed == ([] if told.startswith("-") else ["nodes: 1"])
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["#PJM -L node=4x4x2", "#PJM --mpi max-proc-per-node=4"], "32 4"),
+        (["#PJM -L node=2x2:torus", "#PJM --mpi proc=8"], "4 2"),
+        (["#PJM --mpi proc=8", "#PJM -L node=2,elapse=10:00"], "2 4"),
+        (['#PJM --mpi "proc=64,max-proc-per-node=8" -L node=16'], "16 8"),
+        (["#PJM --mpi proc=7 -L node=2"], "2 -"),
+    ],
+)
+def test_shapes_and_processes_of_pjm_are_counted(lines: list[str], told: str) -> None:
+    its = _told(*lines)
+    assert (
+        " ".join(its[name].replace("not determined", "-").split()[0] for name in ("nodes", "ranks")) == told
+    )
+    said = any("how many of these processes" in each.why for each in _of(*lines).findings)
+    assert said == told.endswith("-")
+
+
+def test_mpirun_of_lsf_is_one() -> None:
+    text = "#!/bin/bash\n#BSUB -n 32\n#BSUB -R span[ptile=8]\nmpirun.lsf ./t\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    its = {each.name: each.told for each in found.launch}
+    assert (its["nodes"], its["ranks"]) == ("4", "8 on each node")

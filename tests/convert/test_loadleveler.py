@@ -84,3 +84,10 @@ def test_their_names_are_other_programs_elsewhere(name: str) -> None:
 def test_lrun_tells_its_ranks() -> None:
     found = convert(classified({"run.sh": "#!/bin/sh\n#BSUB -nnodes 2\nlrun -N 2 -T 4 ./t\n"}), Options({}))
     assert _told(found)["ranks"] == "4 on each node"
+
+
+def test_its_environment_is_told() -> None:
+    found = _of(*_HEAD, "# @ environment = COPY_ALL; STEPS=20; CASE", "# @ queue")
+    became = {each.became for each in found.findings}
+    assert {"env.STEPS: 20", "inherit.0: CASE"} <= became
+    assert any("not all that was exported" in each.why for each in found.findings)

@@ -41,7 +41,8 @@ def _shell(value: str, places: Places, what: str, draft: Draft) -> bool:
     return True
 
 
-def _all_variables(value: str, places: Places, what: str, draft: Draft) -> bool:
+def put_all_variables(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """All that the shell which submits exports."""
     draft.say("replaced", places, what, why=OF_SHELL, todo=ACTIVATE)
     return True
 
@@ -73,7 +74,7 @@ _PBS = {
     "-m": _mail,
     "-r": _rerun,
     "-S": _shell,
-    "-V": _all_variables,
+    "-V": put_all_variables,
     "-v": _variables,
 }
 RULES: dict[str, dict[str, Rule]] = {
@@ -81,7 +82,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "Moab": _PBS,
     "Grid Engine": {**{name: rule for name, rule in _PBS.items() if name != "-k"}, "-cwd": _folder},
     "LSF": _outputs("-o", "-oo", "-e", "-eo"),
-    "PJM": {**_outputs("-j", "-o", "-e"), "-X": _all_variables},
+    "PJM": {**_outputs("-j", "-o", "-e"), "-X": put_all_variables},
     "Cobalt": _outputs("-o", "--output", "-e", "--error"),
     "OAR": _outputs("-O", "--stdout", "-E", "--stderr"),
     "Flux": _outputs("--output", "--error"),

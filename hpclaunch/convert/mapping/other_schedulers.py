@@ -1,7 +1,6 @@
 """What scripts for PBS, LSF, Grid Engine and others ask for, as far as a job file could say it.
 
-Options of PBS, LSF, Grid Engine and OAR by the modules of their names. PJM is the job manager of Fujitsu's
-Technical Computing Suite (pjsub(1) of its Job Operation Software 3), Cobalt was Argonne's (qsub(1) of
+Options of PBS, LSF, Grid Engine, PJM and OAR by the modules of their names. Cobalt was Argonne's (qsub(1) of
 Cobalt 1.0), and Moab's msub takes what qsub takes. Flux's are of flux-batch(1) of flux-core 0.60, whose times
 are RFC 23's. LoadLeveler's keywords are of "LoadLeveler: Using and Administering" (IBM), "Job command file
 keyword descriptions".
@@ -12,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping import asked_otherwise, grid_engine, lsf, oar, pbs
+from hpclaunch.convert.mapping import asked_otherwise, grid_engine, lsf, oar, pbs, pjm
 from hpclaunch.convert.mapping.asked_values import (
     Places,
     Rule,
@@ -67,6 +66,7 @@ def put(directives: Sequence[Directive], draft: Draft) -> None:
                 if rule is not None and _VARIABLE.search(value):
                     why, todo = f"{why}, of which the script does not tell all", _WRITE
                 draft.say("left", [directive.place], what, why=why, todo=todo)
+    pjm.put_processes([each for each in directives if system(each) == "PJM"], draft)
     lsf.put_slots([each for each in directives if system(each) == "LSF"], draft)
 
 
@@ -112,26 +112,6 @@ def _is_option(word: str) -> bool:
 def system(directive: Directive) -> str:
     """Whose line it is."""
     return _SYSTEMS.get(directive.system, "")
-
-
-def _pjm_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
-    """-L node=16,elapse=01:00:00,rscgrp=large: nodes may be a shape (node=4x4)."""
-    found = False
-    for part in value.split(","):
-        name, _, text = part.partition("=")
-        if name == "elapse":
-            found |= put_seconds(text, places, part, draft)
-        elif name == "node":
-            found |= put_number("nodes", text, places, part, draft)
-        elif name in ("rscgrp", "rscunit") and text:
-            found |= name == "rscunit" or put_hint("partition")(text, places, part, draft)
-    return found
-
-
-def _pjm_mpi(value: str, places: Places, what: str, draft: Draft) -> bool:
-    """--mpi max-proc-per-node=4,proc=64."""
-    each = re.search(r"max-proc-per-node=(\d+)", value)
-    return bool(each) and put_number("ranks_per_node", each[1] if each else "", places, what, draft)
 
 
 def flux_time(value: str, places: Places, what: str, draft: Draft) -> bool:
@@ -181,6 +161,21 @@ def _step(value: str, places: Places, what: str, draft: Draft) -> bool:
     return True
 
 
+def _environment(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """COPY_ALL; A=1; B: of names alone the values are those of the shell that submits."""
+    for each in filter(None, (part.strip() for part in value.split(";"))):
+        name, sign, text = each.partition("=")
+        if name == "COPY_ALL":
+            asked_otherwise.put_all_variables(value, places, what, draft)
+        elif not name.strip().isidentifier():
+            draft.say("left", places, each, why="an option of LoadLeveler", todo=_SEE)
+        elif sign:
+            draft.put(("env", name.strip()), text.strip().strip("\"'"), places, what)
+        elif not draft.lists("inherit", name):
+            draft.add("inherit", name, places, what)
+    return True
+
+
 _LOADLEVELER: dict[str, Rule] = {
     "job_name": put_name,
     **dict.fromkeys(("node", "bg_size"), put_count("nodes")),
@@ -190,6 +185,7 @@ _LOADLEVELER: dict[str, Rule] = {
     "class": put_hint("partition"),
     "account_no": put_hint("account"),
     "notify_user": put_hint("mail"),
+    "environment": _environment,
     "queue": _step,
 }
 _FLUX: dict[str, Rule] = {
@@ -215,12 +211,7 @@ _RULES: dict[str, dict[str, Rule]] = {
         "-t": put_array("Torque", "PBS_ARRAYID"),
     },
     "LSF": lsf.RULES,
-    "PJM": {
-        "-N": put_name,
-        "-L": _pjm_resources,
-        "--mpi": _pjm_mpi,
-        "-g": put_hint("account"),
-    },
+    "PJM": pjm.RULES,
     "Cobalt": {
         **dict.fromkeys(("-n", "--nodecount"), put_count("nodes")),
         **dict.fromkeys(("-t", "--time"), _cobalt_time),

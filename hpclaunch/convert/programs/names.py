@@ -22,6 +22,7 @@ BY_MPIRUN = (
         "mpiexec.mpich2",
     ),
     *BY_WRAPPED,
+    "mpirun.lsf",  # of LSF, which starts the mpirun of the MPI that -a names (bsub(1), -a)
 )
 BY_OTHER_MPI = ("charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm")
 BY_MPI = (*BY_MPIRUN, "horovodrun", *BY_OTHER_MPI)
