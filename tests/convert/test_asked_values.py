@@ -231,6 +231,18 @@ def test_shapes_and_processes_of_pjm_are_counted(lines: list[str], told: str) ->
     assert said == told.endswith("-")
 
 
+@pytest.mark.parametrize(("kind", "mpi"), [("mpich2", "pmi2"), ("openmpi", "pmix"), ("intelmpi", "pmi2")])
+def test_the_kind_of_a_job_of_lsf_tells_its_mpi(kind: str, mpi: str) -> None:
+    text = f"#!/bin/bash\n#BSUB -n 8\n#BSUB -a {kind}\nmpirun.lsf ./t\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert {each.name: each.told for each in found.launch}["mpi"] == mpi
+    assert not any(each.kind == "assumed" for each in found.findings)
+
+
+def test_gpus_of_a_part_of_a_node_are_told_by_pjm() -> None:
+    assert _told("#PJM -L gpu=2,elapse=10:00")["GPUs"] == "2 on each node"
+
+
 def test_mpirun_of_lsf_is_one() -> None:
     text = "#!/bin/bash\n#BSUB -n 32\n#BSUB -R span[ptile=8]\nmpirun.lsf ./t\n"
     found = convert(classified({"run.sh": text}), Options({}))

@@ -25,6 +25,8 @@ def _resources(value: str, places: Places, what: str, draft: Draft) -> bool:
         elif name == "node" and shape:
             nodes = prod(map(int, shape[1].split("x")))
             found |= put_number("nodes", str(nodes), places, part, draft)
+        elif name == "gpu":  # of a part of a node, where a resource group has such
+            found |= put_number("gpus_per_node", text, places, part, draft)
         elif name in ("rscgrp", "rscunit") and text:
             found |= name == "rscunit" or put_hint("partition")(text, places, part, draft)
     return found

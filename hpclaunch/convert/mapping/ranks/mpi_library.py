@@ -100,11 +100,19 @@ def _told(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Lib
         found = next((library for begins, library in _READS.items() if name.startswith(begins)), "")
         if found:
             yield Library(found, name)
+    yield from _named(_of_lsf(reading))
     loaded = [shown(word) for each in reading.of(*LOADS) for word in each.words[1:]]
     yield from _of_modules(loaded)
     yield from _named(shown(each.name) for each in reversed(reading.sourced))
     yield from _named(text for text in words if "nvcr.io/" in text)
     yield from (Library(MPICH, text) for text in words if program_of([(text,)]) in BY_WRAPPED)
+
+
+def _of_lsf(reading: ShellReading) -> Iterator[str]:
+    """What lines for LSF name as the kind of the job: -a mpich2 (bsub(1), -a)."""
+    for each in reading.directives:
+        if each.system == "BSUB" and "-a" in each.words[:-1]:
+            yield f"-a {each.words[each.words.index('-a') + 1]}"
 
 
 def _of_modules(loaded: Sequence[str]) -> Iterator[Library]:
