@@ -76,6 +76,7 @@ def test_a_secret_among_them_is_not_told() -> None:
         ("#!/bin/tcsh\n#BSUB -W 1:30\n#BSUB -nnodes 3\n\nset n = 2\n#BSUB -nnodes 9\n", "3 - 1:30:00"),
         ("#!/bin/csh\n#SBATCH -N 2 --time=5\nsrun ./t\n", "2 - 00:05:00"),
         ("#!/bin/csh\nmpirun ./t\n", "- - -"),
+        ("#$ -S /usr/bin/csh\n#$ -l h_rt=60\nset a = 1\n", "- - 1"),
     ],
 )
 def test_what_a_script_for_csh_asks_for_is_told(text: str, told: str) -> None:
@@ -85,3 +86,15 @@ def test_what_a_script_for_csh_asks_for_is_told(text: str, told: str) -> None:
     names = ("nodes", "ranks", "time limit")
     assert " ".join(its[name].replace("not determined", "-").split()[0] for name in names) == told
     assert not any(each.kind == "question" for each in found.findings)
+
+
+def test_a_script_for_a_program_that_is_no_shell_is_refused_by_its_name() -> None:
+    text = "#$ -S /usr/bin/Rscript\n#$ -l h_rt=600\nx <- read.csv('a')\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert "a script for Rscript" in found.refused
+    assert {each.name: each.told for each in found.launch}["time limit"] == "10 minutes"
+
+
+def test_a_program_beside_a_script_is_no_script_for_another_shell() -> None:
+    texts = {"run.sh": "#!/bin/sh\nsrun ./fit.py\n", "fit.py": "#!/usr/bin/env python\nx = 1\n"}
+    assert not convert(classified(texts), Options({})).refused

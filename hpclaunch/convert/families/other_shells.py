@@ -21,7 +21,9 @@ from hpclaunch.convert.shell.directives import directives
 from hpclaunch.values.conversion import Place
 
 _IN_BASH = "write it for bash first, or write a job file: `hpclaunch schema job` has its keys"
-_NAMES = re.compile(rf"^#[^\n]*[ \t]-S[ \t]+\S*{any_of(tuple(OTHER_SHELLS))}", re.MULTILINE)
+# What else -S names as the shell of a script: no line of that is one for sh.
+_UNREAD = OTHER_SHELLS | {"python", "python2", "python3", "perl", "Rscript", "R", "ruby", "octave"}
+_NAMES = re.compile(rf"^#[^\n]*[ \t]-S[ \t]+\S*{any_of(tuple(_UNREAD))}", re.MULTILINE)
 _SHELL = "-S"  # of PBS and Grid Engine, which counts more than the first line
 
 
@@ -29,7 +31,7 @@ def refuse(inputs: Sequence[Input], draft: Draft) -> bool:
     """Refuse the first of these scripts, and tell what it asks for. Returns whether there is one."""
     for each in inputs:
         place, shell = _shell(each)
-        if shell in OTHER_SHELLS:
+        if shell:
             _put(each, draft)
             said = f"a script for {shell}: hpclaunch reads scripts for sh and bash alone"
             draft.refuse(said, [place], f"a script for {shell}", todo=_IN_BASH)
@@ -38,11 +40,14 @@ def refuse(inputs: Sequence[Input], draft: Draft) -> bool:
 
 
 def _shell(given: Input) -> tuple[Place, str]:
+    """The shell with another grammar, and the line that names it; "" for none."""
     is_named = given.role == "shell" and _NAMES.search(given.text)
     for each in directives(Source(given.name, given.text)) if is_named else ():
         if each.system in ("PBS", "MSUB", "$") and _SHELL in each.words[:-1]:
-            return each.place, basename(each.words[each.words.index(_SHELL) + 1])
-    return Place(given.name, 1), interpreter(given.text)
+            shell = basename(each.words[each.words.index(_SHELL) + 1])
+            return each.place, shell if shell in _UNREAD else ""
+    shell = interpreter(given.text)
+    return Place(given.name, 1), shell if shell in OTHER_SHELLS else ""
 
 
 def _put(given: Input, draft: Draft) -> None:

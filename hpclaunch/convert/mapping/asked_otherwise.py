@@ -9,6 +9,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.logs import OF_RECORD
 from hpclaunch.convert.mapping.asked_values import Places, Rule
 from hpclaunch.convert.mapping.slurm.srun.run_command import ACTIVATE, OF_SHELL
+from hpclaunch.convert.programs.names import SHELLS
 
 # Shells whose scripts are not read.
 OTHER_SHELLS = frozenset(("csh", "tcsh", "fish", "xonsh", "pwsh", "elvish"))
@@ -35,7 +36,7 @@ def _rerun(value: str, places: Places, what: str, draft: Draft) -> bool:
 
 
 def _shell(value: str, places: Places, what: str, draft: Draft) -> bool:
-    if basename(value) in OTHER_SHELLS or not value:
+    if basename(value) not in SHELLS:
         return False
     draft.say("without effect", places, what, why="the lines of the script are read as those of such a shell")
     return True
