@@ -9,6 +9,7 @@ from hpclaunch.convert.draft import Draft, Fact, Key, dotted
 from hpclaunch.convert.mapping.slurm.batch import allocation
 from hpclaunch.convert.mapping.slurm.numbers.sizes import sizes
 from hpclaunch.convert.mapping.slurm.scripts.components import Components, components
+from hpclaunch.convert.mapping.slurm.srun.step_options import ONE_AT_A_TIME
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import ShellReading
@@ -25,6 +26,7 @@ _ALWAYS = ("nodes", "command")
 _HINTS = frozenset(GroupHints.__struct_fields__)
 # What a job with groups has not.
 _STEPS = ("trials", "stage_in", "setup", "before_each", "after")
+_IN_GROUPS = "the programs are groups of one job: all run at the same time, each on nodes of its own"
 _SHELLS = re.compile(r"^(?:(?:ba|da|z)?sh|python[\d.]*|env|time|numactl)$")
 _UNSUITED = re.compile(r"[^A-Za-z0-9_.-]+|^[^A-Za-z0-9]+")
 _LONGEST = 40
@@ -98,6 +100,10 @@ def _merge(found: Components, names: Sequence[str], drafts: Sequence[Draft], dra
         draft.findings[:] = [each for each in draft.findings if each.key != "mpi"]  # of one rank by itself
         question = "pmix, pmi2 or none: the programs are one launch, whose ranks may be one world of MPI"
         draft.ask(("mpi",), question, lines, "srun without --mpi")
+    draft.findings[:] = [
+        structs.replace(each, why=_IN_GROUPS) if each.why == ONE_AT_A_TIME else each
+        for each in draft.findings
+    ]
     for each in reversed(drafts):
         draft.hints.update({key: value for key, value in each.hints.items() if key not in apart})
 

@@ -17,14 +17,14 @@ no-container-mount-home container-remap-root no-container-remap-root container-e
 no-container-entrypoint container-writable container-readonly container-unshare container-entrypoint-log
 """
 _READ_ELSEWHERE = frozenset(_READ.split())
-_ONE_AT_A_TIME = "a job's steps run one after the other, each with all that the job has"
+ONE_AT_A_TIME = "a job's steps run one after the other, each with all that the job has"
 _REPLACED = {
     "kill-on-bad-exit": "the first rank that fails ends its run, and its status is the job's",
     "wait": "the first rank that fails ends its run; where one ends well the others go on up to `time`",
-    "overlap": _ONE_AT_A_TIME,
-    "exact": _ONE_AT_A_TIME,
-    "exclusive": _ONE_AT_A_TIME,
-    "whole": _ONE_AT_A_TIME,
+    "overlap": ONE_AT_A_TIME,
+    "exact": ONE_AT_A_TIME,
+    "exclusive": ONE_AT_A_TIME,
+    "whole": ONE_AT_A_TIME,
     "immediate": "a job waits in the queue until its nodes are free",
     "job-name": "the job has one name",
     "quiet": "`hpclaunch logs` shows the output",
