@@ -1,5 +1,6 @@
 """What a variable is that nobody gave: unset where the script is ready for that, else unknown and wanted."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ _OF_SIZE = ("-N", "-n", "-G", *(f"--{option}" for option in KEYS))
 _TESTS = (*_DEFAULTS, ":+", "+")
 # Lists that modules and images give nearly every job: X=/more:${X:-} goes on with what a rank has.
 _LISTS = frozenset(("LD_LIBRARY_PATH", "LIBRARY_PATH", "PYTHONPATH", "CPATH", "MANPATH", "PKG_CONFIG_PATH"))
+_OPTION = re.compile(r"--?[\w-]+=")
 _FILLED = given(("x",), "x")
 
 
@@ -70,7 +72,8 @@ class LenientExpander(Expander):
         return not self._walker.context.loops
 
     def fields(self, written: Word) -> list[Value]:
-        """A word like node[1-4] is itself: bash leaves a pattern that no file matches, and none will."""
+        """A word like node[1-4] or --cpu-bind=map_cpu:0*4 is itself: bash leaves a pattern that no file
+        matches, and none will."""
         if written.value is not None:
             return [written.value]
         found = super().fields(written)
@@ -245,9 +248,10 @@ class LenientExpander(Expander):
 
 def _itself(value: Value) -> Value:
     part = value[0] if len(value) == 1 else None
-    if not isinstance(part, Unknown) or part.kind != "files" or set(part.name) & set("*?$<>"):
+    if not isinstance(part, Unknown) or part.kind != "files" or set(part.name) & set("$<>"):
         return value
-    return (part.name,)
+    is_name = set(part.name) & set("*?") and not _OPTION.match(part.name)
+    return value if is_name else (part.name,)
 
 
 def _compares_with_nothing(words: Sequence[str | Word], index: int) -> bool:
