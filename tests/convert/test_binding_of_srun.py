@@ -39,6 +39,7 @@ def _job(found: Conversion) -> dict[str, Any]:
         ("--cpu-bind=none numactl --preferred=0", {"cpus": "none", "memory": "none"}),
         ("--cpu-bind=none,v --mem-bind=none,verbose", {"cpus": "none", "memory": "none"}),
         ("--cpu-bind=quiet,none --mem-bind=prefer,map_mem:0,0,1,1", {"cpus": "none", "memory": "prefer"}),
+        ("--mem-bind=prefer,local", {"memory": "prefer"}),
         ("--cpu-bind=map_cpu:0*2,8*2", {"cpus": ["0", "0", "8", "8"], "memory": "none"}),
         ("--cpu-bind=cores,v", {"cpus": "local"}),
     ],

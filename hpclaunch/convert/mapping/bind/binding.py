@@ -27,6 +27,7 @@ Places = Sequence[Place]
 Kind = Literal["cpus", "memory"]
 
 _LOCAL = "each rank gets the cores and the memory beside its GPU, by the site's node type"
+_NEAR = "each rank's memory is preferred on the NUMA node beside its GPU"
 _PREFERS = frozenset({"p", "prefer"})
 _TALK = frozenset({"q", "quiet", "v", "verbose", "sort", "nosort"})
 _ARRAYS: dict[Kind, str] = {"cpus": "bind_cpu_cores", "memory": "bind_mem"}
@@ -163,6 +164,8 @@ def _of_srun(kind: Kind, each: Asked, per_node: int | None, draft: Draft, option
         elif mode in ("none", "no"):
             why = "without this key hpclaunch binds each rank beside its GPU"
             draft.put(("bind", kind), "none", each.places, each.written, why=why)
+        elif prefer and kind == "memory":
+            draft.put(("bind", kind), "prefer", each.places, each.written, why=_NEAR)
         else:
             draft.put(("bind", kind), "local", each.places, each.written, why=_LOCAL, kind="replaced")
     except ValueError as error:
@@ -173,8 +176,7 @@ def _lists(
     kind: Kind, lists: list[str], each: Asked, per_node: int | None, prefer: bool, draft: Draft
 ) -> None:
     if prefer and kind == "memory":
-        why = "each rank's memory is preferred on the NUMA node beside its GPU"
-        draft.put(("bind", kind), "prefer", each.places, each.written, why=why)
+        draft.put(("bind", kind), "prefer", each.places, each.written, why=_NEAR)
     else:
         draft.put(("bind", kind), _for_all(lists, per_node), each.places, each.written)
 
