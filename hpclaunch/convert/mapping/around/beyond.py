@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import guards
+from hpclaunch.convert.mapping.bind import in_front
 from hpclaunch.convert.mapping.slurm.numbers import size_variables
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import decided, in_doubt
+from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import may_be_many
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, STEPS, interpreter
 from hpclaunch.convert.programs.profilers import PROFILERS
@@ -73,6 +75,8 @@ def _in_front(run: Step, draft: Draft) -> None:
         if layer.program == "timeout":
             todo = "lower `time` where the command is to end sooner"
             draft.say("left", lines, what, why="the job has one limit, `time`", todo=todo)
+        elif layer.program in BINDERS:
+            in_front.say(layer, run.command, draft)
         elif layer.program in _OF_STARTER:
             why, todo = _OF_STARTER[layer.program]
             draft.say("left" if todo else "replaced", lines, what, why=why, todo=todo)

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import trials
-from hpclaunch.convert.mapping.bind import binding, of_mpirun, ompi_bind
+from hpclaunch.convert.mapping.bind import binding, in_front, of_mpirun, ompi_bind
 from hpclaunch.convert.mapping.container.images import OF_IMAGE
 from hpclaunch.convert.mapping.docker import arguments, container, env_files, ranks, sizes, standard_input
 from hpclaunch.convert.mapping.docker.steps import Started
@@ -22,7 +22,6 @@ from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import torch
-from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, program_of, shown
@@ -371,13 +370,15 @@ def _bound(reading: ShellReading, main: Started, draft: Draft, options: Options)
         name = known(main.words[0]) or ""
         ompi_bind.put(name, per_node, (*reading.sources, *reading.beside), (main.command.place,), draft)
         return list(main.words[1:])
-    binders = [each for each in main.layers if each.program in BINDERS]
+    of_mpirun, binders = in_front.apart(main.layers)
+    for each in of_mpirun:
+        in_front.say(each, main.command, draft)
     if not binders:
         return list(main.own_words)
     files = by_role(reading).get("binding", [])
     ranks = binding.Ranks((main.command.place,), per_node, files)
     kept = binding.of_layers(binders, ranks, draft, options)
-    return list(main.own_words if kept else main.words)
+    return [*in_front.words(main.command, main.layers, kept), *(main.own_words if kept else main.words)]
 
 
 def _after_program(words: Sequence[Value]) -> int:

@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks
 from hpclaunch.convert.mapping.slurm.starts import in_text
 from hpclaunch.convert.programs import singularity, srun
 from hpclaunch.convert.programs.beside import PREPARES, that
+from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.environments import ENVIRONMENTS
 from hpclaunch.convert.programs.layers import MPI, OVER_HOSTS, PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import (
@@ -53,7 +54,7 @@ _NO_RUN = _HELPS | that("builds", "compiles").union(
     ("yes", "sacctmgr", "sattach", "ping", "clear", "mktemp", "modprobe", "mount", "umount"),
     ("tmux", "screen", "mail"),
 )
-_AROUND = (*IN_FRONT, *ENVIRONMENTS)
+_AROUND = (*IN_FRONT, *ENVIRONMENTS, *BINDERS)
 _OF_DEVICES = re.compile(r"nvidia-\S+|rocm-\S+|ibstat\w*|ibv_\w+")
 _OF_BATCH = re.compile(r"#SBATCH[ \t]+-")
 _FILE = re.compile(r"\.(?:py|sh|bash|jl|R|pl)$")  # of a program, as its name ends
