@@ -181,6 +181,7 @@ def _around(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 _SCRIPTS = st.lists(st.recursive(_PIECES, _around, max_leaves=4), min_size=1, max_size=5)
 
 
+@example(["for i in 1 2; do\n(\nsrun a\nbreak\nsrun a\n)\ndone"])
 @example(["set -e", "srun a &", "check", "srun a || rc=1"])
 @settings(max_examples=60, deadline=None)
 @given(_SCRIPTS)

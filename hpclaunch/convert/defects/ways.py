@@ -95,7 +95,10 @@ class Script:
         return self._few([one for each in after for one in _by_minus_e(each)])
 
     def _apart(self, statements: Iterable[tree.Stmt], way: Way, excused: bool) -> list[Way]:
-        """In a shell of its own: what it sets stays there."""
+        """In a shell of its own: what it sets stays there, and it breaks off no loop that is around it."""
+        outer, self._loops = self._loops, 0
+        after = self._list(statements, way, excused)
+        self._loops = outer
         return self._few(
             [
                 structs.replace(
@@ -106,7 +109,7 @@ class Script:
                     lost=each.lost,
                     pipe=each.pipe,
                 )
-                for each in self._list(statements, way, excused)
+                for each in after
             ]
         )
 

@@ -340,7 +340,7 @@ WALKS: "dict[type, Callable[[Walker, Any], Flow]]" = {
     Pipeline: _pipeline,
     Subshell: _subshell,
     Coprocess: _coprocess,
-    For: walk_loops.walk_for,
-    Loop: walk_loops.walk_loop,
+    For: compound.in_loop(walk_loops.walk_for),
+    Loop: compound.in_loop(walk_loops.walk_loop),
     Case: _case,
 }

@@ -123,6 +123,19 @@ def _if(shell: "Shell", statement: If) -> Flow:
     return Flow.NEXT
 
 
+def in_loop(walk: Callable[..., Flow]) -> Callable[..., Flow]:
+    """The walk of a loop, which `break` and `continue` are for."""
+
+    def walked(shell: "Shell", statement: Statement) -> Flow:
+        shell.loops += 1
+        try:
+            return walk(shell, statement)
+        finally:
+            shell.loops -= 1
+
+    return walked
+
+
 def _for(shell: "Shell", statement: For) -> Flow:
     written = (ARGUMENTS,) if statement.words is None else statement.words
     for word in shell.expander.words(written):
@@ -270,8 +283,8 @@ WALKS: "dict[type, Callable[[Shell, Any], Flow]]" = {
     Group: _group,
     Subshell: _subshell,
     If: _if,
-    For: _for,
-    Loop: _loop,
+    For: in_loop(_for),
+    Loop: in_loop(_loop),
     Case: _case,
     Function: _define,
 }

@@ -149,6 +149,9 @@ class Shell(Ways):
         flow = _FLOWS.get(name)
         if flow is Flow.RETURN or flow is Flow.EXIT:
             self.status = self._given_status(words)
+        elif flow and not self.loops:
+            self.status = True  # "only meaningful in a loop", says bash, and goes on
+            return Flow.NEXT
         if flow:
             return flow
         if name == "eval":
@@ -174,8 +177,10 @@ class Shell(Ways):
         self.state.arguments = tuple(arguments)
         self.locals.append({})
         outer, self._may_return = self._may_return, False
+        loops, self.loops = self.loops, 0
         self.status = self._before
         flow = self.run(body)
+        self.loops = loops
         if self._may_return:
             self.status = self.perhaps_left(self.status)
         self._may_return = outer

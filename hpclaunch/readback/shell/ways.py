@@ -27,6 +27,7 @@ class Ways:
         self.output: list[Part] | None = None
         self.errors: list[Part] | None = None  # where those go that are told: to a $( ) around, by 2>&1
         self.line = 1
+        self.loops = 0  # around what is walked, in the same function and shell
         self.may_leave = False  # the loop that is walked is left, or its round, on a condition
         self._may_return = False  # the function, likewise
         self._may_exit = False  # the shell
@@ -131,11 +132,11 @@ class Ways:
 
     def apart(self, statement: Statement) -> None:
         """Walk it in a shell of its own."""
-        before, outer = self.state, self._may_exit
-        self.state, self._may_exit = before.fork(), False
+        before, outer, loops = self.state, self._may_exit, self.loops
+        self.state, self._may_exit, self.loops = before.fork(), False, 0
         try:
             self.run(statement)
             if self._may_exit:
                 self.status = self.perhaps_left(self.status)
         finally:
-            self.state, self._may_exit = before, outer
+            self.state, self._may_exit, self.loops = before, outer, loops
