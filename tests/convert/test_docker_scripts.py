@@ -330,3 +330,22 @@ def test_what_another_sleeping_container_has_of_its_own_is_told(options: str, sa
     found = converted({"run.sub": f"#!/bin/bash\n{lines}"})
     (why,) = (each.why for each in found.findings if each.places and each.places[0].line == 2)
     assert why.partition(" has of its own ")[2] == said
+
+
+@pytest.mark.parametrize(
+    ("line", "ranks"),
+    [
+        ("sudo docker run reg/x:1 mpirun -n 4 ./t", "4"),
+        ("podman run reg/x:1 mpirun -np 4 ./t", "4"),
+        ("docker run reg/x:1 mpirun -n 4 --hostfile /h ./t", "does not tell it"),
+        ("ssh $H docker run reg/x:1 mpirun -n 4 ./t", "does not tell it"),
+        ("docker run reg/x:1 mpirun -n $N ./t", "does not tell it"),
+    ],
+)
+def test_ranks_of_an_mpirun_in_a_container_that_is_told_of_no_hosts_are_all_there(
+    line: str, ranks: str
+) -> None:
+    found = converted({"run.sh": f"#!/bin/sh\n{line}\n"})
+    report = " ".join(report_of(found).split())
+    assert ("ranks_per_node: 4" in report) is (ranks == "4")
+    assert ("does not tell it" in report) is (ranks != "4")

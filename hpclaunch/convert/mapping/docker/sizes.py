@@ -28,6 +28,7 @@ from hpclaunch.values.errors import InputError
 
 _LARGEST = 1 << 18
 _BY_SLOT = ("", "slot")
+_OF_HOSTS = ("hostfile", "host", "launch-agent")
 _TASKS = "SLURM_NTASKS_PER_NODE"
 _OF_GPUS = re.compile(r"gpu|nvidia|runtime|cuda|/dev/(?:dri|kfd)", re.IGNORECASE)
 # $(seq 0 7 | tr '\n' ','): all lines are kept by what is behind it
@@ -194,8 +195,24 @@ def put_ranks(
         return
     places = slots[1] if slots is not None else size.places if size is not None else (command.place,)
     what = slots[2] if slots is not None else size.what if size is not None else mpirun.program
+    if found.nodes is None and slots is None and _is_on_one_machine(reading, command, mpirun):
+        its = mpi.told_by(mpirun, lambda option: number(option.value, reading, slurm_numbers))
+        if its is not None and its.is_total and its.total:
+            why = "no line names a host, so that mpirun starts all of them in its own container"
+            draft.put(("ranks_per_node",), its.total, places, what, why, "assumed")
+            return
     question = f"how many ranks on each node: {what} does not tell it"
     draft.ask(("ranks_per_node",), question, places, what)
+
+
+def _is_on_one_machine(reading: ShellReading, command: Command, mpirun: Layer) -> bool:
+    """Whether it is in a container that the script itself starts, and is told of no hosts, neither by an
+    option nor by Slurm: then it starts all on its own (mpirun(1) of Open MPI, "Quick Summary": "or will
+    default to running all X copies on the localhost")."""
+    first = next((each.program for each in layers(command.words) if each.program != "sudo"), "")
+    if first != "docker run" or is_of_slurm(reading) or any(map(mpirun.option, _OF_HOSTS)):
+        return False
+    return next(iter(lists(reading)), None) is None
 
 
 def _fills(mpirun: Layer) -> bool:
