@@ -44,3 +44,20 @@ def test_variables_that_go_before_the_images_are_the_submitters_where_no_line_gi
     job, _ = _of(f"{lines}\nsrun --mpi=pmix --container-image=a/b:c --container-env={names} ./t")
     assert job.get("inherit", []) == inherited
     assert job.get("secrets", []) == secrets
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            "--container-writable --container-mounts=/a:/a",
+            ["--container-writable", "--container-mounts=/a:/a"],
+        ),
+        ("--container-image=a/b:1 --container-writable", []),
+        ("--container-name=x --container-writable", []),
+    ],
+)
+def test_what_is_said_of_a_container_where_there_is_none_is_told(options: str, told: list[str]) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 --ntasks-per-node=1 -t 60\nsrun --mpi=none {options} ./t\n"
+    found = convert(classified({"run.sub": text}), Options({})).findings
+    assert [each.what for each in found if "Pyxis ignores it" in each.why] == told

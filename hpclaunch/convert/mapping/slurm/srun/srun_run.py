@@ -181,10 +181,23 @@ def _put_image(launch: Launch, files: Mapping[str, Sequence[Source]], draft: Dra
         # What reads that file is a Pyxis, with its other options beside it (github.com/eth-cscs/pyxis).
         if any(each.name == batch_options.ENVIRONMENT for each in (*run.asked, *of_batch(reading))):
             _put_options_of(reading, run, files.get("mounts", ()), draft)
+        elif run.in_enroot is None and not alone.is_one(run, launch.by):
+            _say_ignored(run, draft)
         return
     images.put_image(reading, run, launch.steps, reading.commands, draft)
     its = joined.by(reading, run, launch.steps)
     _put_options_of(reading, run, files.get("mounts", ()), draft, its)
+
+
+def _say_ignored(run: Step, draft: Draft) -> None:
+    """Options of Pyxis on a srun that is in no container (pyxis_args_enabled in its args.c)."""
+    its = [each for each in run.asked if each.name.startswith(("container-", "no-container-"))]
+    if any(each.name in ("container-image", "container-name") for each in its):
+        return
+    for each in its:
+        why = "Pyxis ignores it on a srun without --container-image and --container-name"
+        todo = "where the ranks are to be in an image write `image`, and what this says of its container"
+        draft.say("left", each.places, each.written, why=why, todo=todo)
 
 
 def put_container(reading: ShellReading, step: Step, draft: Draft) -> None:
