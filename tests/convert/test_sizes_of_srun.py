@@ -33,6 +33,10 @@ def _job(words: str, head: str = "") -> tuple[dict[str, Any], list[Any]]:
         ("-N $((${3} / 2)) --gres=gpu:8 --ntasks-per-node=8", ASK, "8", "8"),
         ("--gres=gpu:8 --ntasks=16", ASK, "8", ASK),
         ("-N 2 --gres=gpu:8 --ntasks=16", "2", "8", "8"),
+        ("-N 2 --gres=gpu:8 -B 2:4:1", "2", "8", "8"),
+        ("-N 2 --gres=gpu:8 -B 2:*:1", "2", "8", ASK),
+        ("-N 2 --gres=gpu:8 --sockets-per-node=2", "2", "8", "1"),
+        ("-N 2 --gres=gpu:8 -B 2:4:1 -n 4", "2", "8", "2"),
     ],
 )
 def test_nodes_are_as_many_as_its_ranks_need(words: str, nodes: str, gpus: str, ranks: str) -> None:

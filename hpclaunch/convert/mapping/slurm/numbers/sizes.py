@@ -122,17 +122,25 @@ def _by_parts(given: Mapping[str, Asked], nodes: int, places: dict[str, tuple[Pl
     """The tasks of -N 2 --sockets-per-node=2: where nothing else tells them, sbatch makes one for each of the
     sockets, cores and threads that it is asked for (src/sbatch/opt.c, "1 proc / min_[socket * core * thread]
     default", of Slurm 19.05 to 26.11)."""
+    texts, lines = _parts(given)
+    if texts:
+        places["tasks"] = lines
+    return nodes * prod(_count(text) for text in texts) or None if texts else None
+
+
+def _parts(given: Mapping[str, Asked]) -> tuple[list[str | None], tuple[Place, ...]]:
+    """How many sockets, cores and threads are asked for, as far as they are, and the lines."""
     texts = {name: given[name].text for name in _PARTS if name in given}
     lines = [place for name in texts for place in given[name].places]
     whole = given.get("extra-node-info")
     if whole is not None:
-        texts.update(zip(_PARTS, (whole.text or "?").split(":"), strict=False))
+        texts.update(zip(_PARTS, (whole.text or "?:?:?").split(":"), strict=False))
         lines += whole.places
-    if not texts:
-        return None
-    places["tasks"] = tuple(lines)
-    numbers = [int(text) if text and text.isdecimal() else 0 for text in texts.values()]
-    return nodes * prod(numbers) or None
+    return list(texts.values()), tuple(lines)
+
+
+def _count(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdecimal() else 0
 
 
 def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place: Place) -> Ranks:
@@ -180,6 +188,10 @@ def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place
         return Ranks(nodes, found.tasks_per_gpu * found.gpus, found.places["tasks_per_gpu"])
     if "tasks_per_gpu" in found.places:
         return Ranks(nodes, None, found.places["tasks_per_gpu"], "how many GPUs a node has is not told")
+    parts, of_parts = _parts(given)
+    if len(parts) == len(_PARTS):  # srun makes tasks of them where it has all three (src/srun/opt.c)
+        each = prod(map(_count, parts))
+        return Ranks(nodes, each or None, of_parts, "" if each else "how many ranks there are is not told")
     # One task for each node is srun's default (srun(1), --ntasks).
     return Ranks(nodes, 1, (place, *lines))
 
