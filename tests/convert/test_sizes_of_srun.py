@@ -143,6 +143,7 @@ def test_none_of_its_nodes_is_said_to_stand_idle_where_another_srun_has_fewer() 
         ("--sockets-per-node=2 --cores-per-socket=3", "6"),
         ("-B 2:4:1", "8"),
         ("-B 2:*:1", ASK),
+        ("--sockets-per-node=" + "9" * 5000, ASK),
         ("--threads-per-core=1", "1"),
         ("--sockets-per-node=2 --ntasks-per-node=4", "4"),
         ("--sockets-per-node=2 --ntasks=16", "8"),

@@ -26,6 +26,7 @@ GPU_VARIABLES = {
 _KIND = re.compile(r"[\w.+-]*")
 # What else says how many tasks there are.
 _TELL_TASKS = frozenset(("ntasks", "ntasks-per-node", "ntasks-per-gpu"))
+_LONGEST = 8  # digits of what a node may have
 _PARTS = ("sockets-per-node", "cores-per-socket", "threads-per-core")
 
 
@@ -140,7 +141,7 @@ def _parts(given: Mapping[str, Asked]) -> tuple[list[str | None], tuple[Place, .
 
 
 def _count(text: str | None) -> int:
-    return int(text) if text and text.isascii() and text.isdecimal() else 0
+    return int(text) if text and len(text) < _LONGEST and text.isascii() and text.isdecimal() else 0
 
 
 def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place: Place) -> Ranks:
