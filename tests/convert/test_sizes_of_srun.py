@@ -167,3 +167,13 @@ def test_tasks_for_each_gpu_are_of_those_that_the_step_asks_for(words: str, rank
     lines = f"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=8 -t 5\nsrun --mpi=none {words} ./t\n"
     found = convert(classified({"run.sub": lines}), Options({}))
     assert script_cases.loaded(found.job)["ranks_per_node"] == ranks
+
+
+@pytest.mark.parametrize(
+    "option", ["--gres=gpu:", "--gres=gpu:a100:", "--gpus=", "--gpus-per-node=", "--gpus-per-task="]
+)
+def test_a_number_of_gpus_that_no_node_has_is_asked_about(option: str) -> None:
+    lines = f"#!/bin/bash\n#SBATCH -N 2 -n 2 -t 5 {option}{'9' * 5000}\nsrun --mpi=none ./t\n"
+    assert (
+        script_cases.loaded(convert(classified({"run.sub": lines}), Options({})).job)["gpus_per_node"] == ASK
+    )

@@ -4,8 +4,9 @@ import re
 
 _TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 _ENDLESS = ("-1", "infinite", "unlimited")
-_GRES = re.compile(r"(?:gres[/:])?gpu(?::([^:=(]+(?=[:=(]|$)))?(?:[:=](\d+))?(?:\([^)]*\))?")
+_GRES = re.compile(r"(?:gres[/:])?gpu(?::([^:=(]+(?=[:=(]|$)))?(?:[:=](\d{1,6}))?(?:\([^)]*\))?")
 _MOST_CPUS = 65_536
+_MOST_DIGITS = 6  # of a number of GPUs
 
 
 def seconds(text: str) -> int:
@@ -49,7 +50,10 @@ def gpus_of_gres(text: str) -> tuple[int, str, list[str]]:
             others.append(part)
             continue
         name, amount = found[1] or "", found[2]
-        if amount is None and name.isdigit():
+        if amount is None and name.isdecimal() and len(name) > _MOST_DIGITS:
+            others.append(part)
+            continue
+        if amount is None and name.isdecimal():
             name, amount = "", name
         number += int(amount or 1)
         kind = kind or name
@@ -59,7 +63,7 @@ def gpus_of_gres(text: str) -> tuple[int, str, list[str]]:
 def gpus(text: str) -> tuple[int, str]:
     """The same for --gpus and its like, which are [TYPE:]NUMBER. Raises ValueError."""
     kind, _, number = text.rpartition(":")
-    if not number.isdigit() or len(number) > 6:
+    if not number.isdigit() or len(number) > _MOST_DIGITS:
         raise ValueError(f"{text!r} is no number of GPUs")
     return int(number), kind
 

@@ -292,8 +292,8 @@ def _gpus_asked(given: Mapping[str, Asked], places: dict[str, tuple[Place, ...]]
     found = {}
     for name, variable in GPU_VARIABLES.items():
         each = given.get(name)
-        if each is not None and each.text is not None and each.text.isdecimal():
-            found[variable], places[name] = int(each.text), each.places
+        if each is not None and (each.text == "0" or _count(each.text)):
+            found[variable], places[name] = _count(each.text), each.places
     return found
 
 
