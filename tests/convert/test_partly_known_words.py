@@ -195,9 +195,10 @@ def test_on_the_host_a_rank_finds_the_files_that_a_pattern_of_the_script_found(w
             (tmp_path / "here" / "in" / name).touch()
         (tmp_path / "cases" / "x").mkdir(parents=True)
         (tmp_path / "cases" / "x" / "a.xyz").touch()
+        its = command if isinstance(command, str) else shlex.join(command)
         shown = [
             subprocess.run([shell, "-c", each], cwd=tmp_path / "here", capture_output=True, check=True).stdout
-            for shell, each in (("bash", run.removeprefix("srun --mpi=none ")), ("sh", command))
+            for shell, each in (("bash", run.removeprefix("srun --mpi=none ")), ("sh", its))
         ]
         assert shown[0] == shown[1]
 
