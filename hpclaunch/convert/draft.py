@@ -108,7 +108,7 @@ class Draft:
     def unsay(self, *keys: Key) -> None:
         """Take back all that was said of these keys, of which other things are said now. What a command does
         first is so whatever the command is."""
-        told = set(map(dotted, keys))
+        told = {sayable(dotted(key)) for key in keys}
         self.findings[:] = [
             each
             for each in self.findings

@@ -125,9 +125,10 @@ def _once(draft: Draft) -> None:
 def _check(draft: Draft) -> bool:
     """Takes out what the reader of job files refuses, until it refuses nothing. False where that is not to
     be had: the draft is refused then."""
-    for fact in [fact for fact in draft.facts.values() if not fact.is_open]:
+    for fact in list(draft.facts.values()):
         try:
-            _carriable(fact.value)
+            if not fact.is_open:
+                _carriable(fact.value)
             if fact.key[0] == "env" and len(fact.key) == 2:  # the reader stops after some: there may be many
                 variable_name(str(fact.key[1]))
         except ValueError as error:
@@ -167,6 +168,8 @@ def _replace(draft: Draft, fact: Fact, message: str) -> None:
         draft.ask(fact.key, f"what the input has cannot stand here: {said}", fact.places, name)
     else:
         del draft.facts[fact.key]
+        if fact.is_open:
+            draft.unsay(fact.key)  # nobody could answer it
         draft.say("left", fact.places, name, why=said, todo="see whether the job needs it, in another form")
 
 

@@ -62,7 +62,10 @@ def drafts(draw: st.DrawFn) -> Draft:
         else:
             draft.put(key, draw(FACTS[key]), HERE, "a line")
     for name in draw(st.lists(NAMES, unique=True, max_size=4)):
-        draft.put(("env", name), draw(TEXT), HERE, "export")
+        if draw(st.integers(0, 3)) == 0:
+            draft.ask(("env", name), draw(TEXT), HERE, "export")
+        else:
+            draft.put(("env", name), draw(TEXT), HERE, "export")
     for name, values in LISTS.items():
         for each in draw(st.lists(values, max_size=3)):
             draft.add(name, each, HERE, "a line")
@@ -91,6 +94,8 @@ def test_a_file_is_well_but_for_its_questions(draft: Draft) -> None:
     found = {each.key for each in draft.findings if each.kind in ("question", "left")}
     gone = [key for key in given_facts if key not in draft.facts]
     assert {sayable(dotted(key)) for key in open_keys} <= found
+    asked = {each.key for each in draft.findings if each.kind == "question"}
+    assert asked == {sayable(dotted(key)) for key in open_keys}
     left = {each.what for each in draft.findings if each.kind == "left"}
     moved = {("image",), ("trials",)}  # to their long forms
     for key in [key for key in gone if key not in moved]:  # said, or there once already
