@@ -25,11 +25,11 @@ from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import condor, no_launcher, other_shells
 from hpclaunch.convert.inputs import Input, Role
-from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.container import in_texts
 from hpclaunch.convert.mapping.docker import engines, grown
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import rendezvous
+from hpclaunch.convert.mapping.schedulers import other_schedulers
 from hpclaunch.convert.mapping.slurm.batch import allocation
 from hpclaunch.convert.mapping.slurm.scripts.submitted import say_others, say_submitter, unwrapped
 from hpclaunch.convert.options import Options

@@ -11,7 +11,8 @@ from hpclaunch.convert.cores import MEMORY
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input
 from hpclaunch.convert.mapping.around.logs import OF_RECORD
-from hpclaunch.convert.mapping.asked_values import (
+from hpclaunch.convert.mapping.container.images import reference
+from hpclaunch.convert.mapping.schedulers.asked_values import (
     Places,
     Rule,
     put_count,
@@ -19,7 +20,6 @@ from hpclaunch.convert.mapping.asked_values import (
     put_name,
     put_seconds,
 )
-from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.mapping.slurm.srun.run_command import ACTIVATE, OF_SHELL
 from hpclaunch.convert.programs.condor import QUEUE, Line, filled, is_description, lines, names_in
 from hpclaunch.values.conversion import Place

@@ -11,9 +11,9 @@ from hpclaunch.convert import sources
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families.others import no_question
 from hpclaunch.convert.inputs import Input
-from hpclaunch.convert.mapping import other_schedulers
-from hpclaunch.convert.mapping.asked_otherwise import OTHER_SHELLS
 from hpclaunch.convert.mapping.ranks import of_request
+from hpclaunch.convert.mapping.schedulers import other_schedulers
+from hpclaunch.convert.mapping.schedulers.asked_otherwise import OTHER_SHELLS
 from hpclaunch.convert.mapping.slurm.batch import allocation
 from hpclaunch.convert.programs.names import any_of, interpreter
 from hpclaunch.convert.reading import Source

@@ -6,7 +6,6 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_ssh, other_containers, refusals, singularity, submitting
-from hpclaunch.convert.mapping import other_schedulers, own_program, pbs
 from hpclaunch.convert.mapping.around import beyond, logs, rounds
 from hpclaunch.convert.mapping.bind import binding
 from hpclaunch.convert.mapping.container import other_runtimes
@@ -17,6 +16,7 @@ from hpclaunch.convert.mapping.environment import handed_on, of_no_run, reached
 from hpclaunch.convert.mapping.environment.exported import Ranks
 from hpclaunch.convert.mapping.environment.exported import put as put_exported
 from hpclaunch.convert.mapping.ranks import by_jsrun, launchers, mpi, mpi_library, of_request
+from hpclaunch.convert.mapping.schedulers import other_schedulers, own_program, pbs
 from hpclaunch.convert.mapping.slurm.batch import allocation
 from hpclaunch.convert.mapping.slurm.batch.asked import of_options
 from hpclaunch.convert.mapping.slurm.batch.export import Export

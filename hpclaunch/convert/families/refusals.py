@@ -6,8 +6,8 @@ from posixpath import basename
 from msgspec import Struct
 
 from hpclaunch.convert.families.docker_ssh import are_beside
-from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
+from hpclaunch.convert.mapping.schedulers import other_schedulers
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, REMOTE, STEPS, any_of

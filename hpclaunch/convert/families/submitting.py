@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from posixpath import basename, normpath
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.around import rounds
+from hpclaunch.convert.mapping.schedulers import other_schedulers
 from hpclaunch.convert.programs.names import OTHER_SUBMITTERS
 from hpclaunch.convert.reading import Command, Directive, ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown

@@ -11,8 +11,8 @@ start containers), and both put the run into the draft by the folders for keys o
     ranks         mpirun and launchers of PyTorch: `ranks_per_node`, `mpi`, `rendezvous`
     environment   `env`, `inherit`, `secrets`
     around        `trials`, `setup`, `before_each`, `after`, `stage_in`, and what no job has
+    schedulers    what is asked of PBS, LSF, Grid Engine and others, and a program that a script for one of
+                  them starts with no launcher
 
-other_schedulers is about PBS, LSF, Grid Engine and others, pbs, lsf and others about what one is asked for,
-asked_values about how, own_program about a program that a script for one of them starts with no launcher. The
-first line of a module says what it is about.
+The first line of a module says what it is about.
 """

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import handed_on
-from hpclaunch.convert.mapping.other_schedulers import flux_time
 from hpclaunch.convert.mapping.ranks import of_request
+from hpclaunch.convert.mapping.schedulers.other_schedulers import flux_time
 from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs.beside import PREPARES

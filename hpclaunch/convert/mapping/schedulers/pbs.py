@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.cores import MEMORY
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.asked_values import Places, put_number, put_seconds
 from hpclaunch.convert.mapping.ranks import threads
+from hpclaunch.convert.mapping.schedulers.asked_values import Places, put_number, put_seconds
 from hpclaunch.convert.reading import Directive
 
 _OF_NODES = {

@@ -7,7 +7,7 @@ from os.path import basename
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.logs import OF_RECORD
-from hpclaunch.convert.mapping.asked_values import Places, Rule
+from hpclaunch.convert.mapping.schedulers.asked_values import Places, Rule
 from hpclaunch.convert.mapping.slurm.srun.run_command import ACTIVATE, OF_SHELL
 from hpclaunch.convert.programs.names import SHELLS
 

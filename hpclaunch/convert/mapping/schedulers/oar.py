@@ -3,7 +3,7 @@
 import re
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.asked_values import (
+from hpclaunch.convert.mapping.schedulers.asked_values import (
     Places,
     Rule,
     put_array,

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.asked_values import (
+from hpclaunch.convert.mapping.container.images import reference
+from hpclaunch.convert.mapping.schedulers.asked_values import (
     Places,
     Rule,
     put_array,
@@ -14,7 +15,6 @@ from hpclaunch.convert.mapping.asked_values import (
     put_number,
     put_time,
 )
-from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.reading import Directive
 
 _ON_NODE = ("ranks_per_node",)

@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping import asked_otherwise, grid_engine, lsf, oar, pbs, pjm
-from hpclaunch.convert.mapping.asked_values import (
+from hpclaunch.convert.mapping.schedulers import asked_otherwise, grid_engine, lsf, oar, pbs, pjm
+from hpclaunch.convert.mapping.schedulers.asked_values import (
     Places,
     Rule,
     put_array,

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from math import prod
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.asked_values import Places, Rule, put_hint, put_name, put_number, put_seconds
+from hpclaunch.convert.mapping.schedulers.asked_values import (
+    Places,
+    Rule,
+    put_hint,
+    put_name,
+    put_number,
+    put_seconds,
+)
 from hpclaunch.convert.reading import Directive
 
 _SHAPE = re.compile(r"(\d{1,6}(?:x\d{1,6}){0,2})(?::\w+)?")
