@@ -6,14 +6,13 @@ from collections.abc import Iterable, Sequence
 from hpclaunch.convert.mapping.around import beyond
 from hpclaunch.convert.mapping.slurm.starts import ended
 from hpclaunch.convert.programs.layers import layers
-from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, REMOTE, STEPS
+from hpclaunch.convert.programs.names import REMOTE
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.statements import Function
 from hpclaunch.readback.shell.values import base_name, shown
 from hpclaunch.values.conversion import Place
 
 _NOTHING = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
-_STARTERS = frozenset((*STEPS, *CONTAINERS, *BY_MPI, *BY_TORCH))
 _FIRST = re.compile(r"(?:sudo\s+)?(?:\$\{?(\w+)\}?|(\S+))\s+\S")
 _CALLER = "give the script that calls it, and this one in front of it"
 
@@ -57,7 +56,7 @@ def _in_a_function(reading: ShellReading) -> tuple[Place, str] | None:
             within = (file, line + each.part.written.count("\n"), each.part.name)
         elif (file, line) not in come_to and file == within[0] and line <= within[1]:
             found = _FIRST.match(each.written)
-            if found is not None and not _STARTERS.isdisjoint(_programs(reading, found[1], found[2])):
+            if found is not None and not beyond.STARTERS.isdisjoint(_programs(reading, found[1], found[2])):
                 return each.place, within[2]
     return None
 

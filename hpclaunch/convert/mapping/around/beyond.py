@@ -32,7 +32,7 @@ _OF_ARGUMENTS = re.compile(r"\$\{?[1-9@*#]")
 _SHELL = re.compile(r"(\S*/)?(ba|da|z)?sh")
 _LIKE_BASH = frozenset(("zsh", "ksh", "mksh"))
 _OF_ZSH = "arrays and variables without quotes may mean other words there: zsh splits none, and counts from 1"
-_STARTERS = frozenset((*STEPS, *CONTAINERS, *BY_MPI, *BY_TORCH))
+STARTERS = frozenset((*STEPS, *CONTAINERS, *BY_MPI, *BY_TORCH))
 _PRIORITY = (
     "it was the starter's own: ranks that slurmstepd started did not have it",
     "where ranks are to have it write it in front of the command",
@@ -157,7 +157,7 @@ def started_by_variable(reading: ShellReading) -> tuple[str, tuple[Place, ...]] 
         looked_at.add(name)
         given = reading.given(name)
         if any(
-            program_of([(word,)]) in _STARTERS for each in given for word in shown(each.value).split()[:1]
+            program_of([(word,)]) in STARTERS for each in given for word in shown(each.value).split()[:1]
         ):
             texts = " or ".join(dict.fromkeys(repr(shown(each.value)) for each in given))
             may_be = f"{name} is {texts}, and which of them {decided(reading, name)}"
@@ -196,7 +196,7 @@ def started_in_rounds(reading: ShellReading) -> tuple[str, tuple[Place, ...]] | 
         ]
         for loop in command.loops:
             programs = (program_of([(word,)]) for each in loop.values for word in shown(each).split()[:1])
-            if loop.variable in names and not _STARTERS.isdisjoint(programs):
+            if loop.variable in names and not STARTERS.isdisjoint(programs):
                 why = f"{loop.variable} is another one in each round of the loop over {loop.over}"
                 return why, (command.place, loop.place)
     return None
