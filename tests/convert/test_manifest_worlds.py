@@ -41,6 +41,7 @@ def _converted(given: str, pods: int = 1, command: str = "[python, t.py]") -> Dr
         ("value: '1'", 4, "nodes"),  # each is a launch of its own
         ("value: '8'", 1, "ranks_per_node"),  # the program starts one for each GPU
         ("value: '32'", 4, "ranks_per_node"),
+        ("value: 'HOW_MANY'", 1, "nodes"),  # what fills it in makes such a Job for each rank
     ],
 )
 def test_a_world_that_the_pods_do_not_come_to_is_asked_about(given: str, pods: int, asked: str) -> None:
@@ -55,7 +56,8 @@ def test_a_world_that_the_pods_do_not_come_to_is_asked_about(given: str, pods: i
         ("value: '1'", 1, "[python, t.py]"),
         ("value: '4'", 4, "[python, t.py]"),
         ("valueFrom: {configMapKeyRef: {name: m, key: k}}", 4, "[python, t.py]"),
-        ("value: many", 1, "[python, t.py]"),
+        ("value: many", 4, "[python, t.py]"),
+        ("value: many", 1, "[sh, -c, 'export WORLD_SIZE=1; python t.py']"),
         ("value: '4'", 1, "[torchrun, --nproc_per_node=8, t.py]"),
         ("value: '4'", 1, "[sh, -c, 'export WORLD_SIZE=1; python t.py']"),
     ],

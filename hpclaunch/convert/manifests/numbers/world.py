@@ -19,19 +19,27 @@ def ask(workload: Workload, launch: Launch, own: Mapping[str, Variable], draft: 
     """Ask for the nodes, or for the ranks of a node where there is one of them for each GPU."""
     given = own.get(_NAME)
     by_text = launch.shell is not None and any(name == _NAME for name, _, _ in launch.shell.exported)
-    if launch.outer or workload.torch or by_text or given is None or not (given.text or "").isdigit():
+    if launch.outer or workload.torch or by_text or given is None or not given.text:
         return
     keys = ("nodes", "ranks_per_node", "gpus_per_node")
     nodes, per_node, gpus = (
         fact.value if (fact := draft.facts.get((key,))) is not None and not fact.is_open else None
         for key in keys
     )
-    world = int(given.text or "")
-    if not (isinstance(nodes, int) and isinstance(per_node, int)) or world in (0, nodes * per_node):
+    if not (isinstance(nodes, int) and isinstance(per_node, int)):
         return
     told = f"{_NAME}: {given.text}"
     have = f"{nodes} pod{'s' * (nodes != 1)} with {per_node} process{'es' * (per_node != 1)} in each"
     places = [given.place, *given.more, *draft.facts[("nodes",)].places]
+    if not given.text.isdigit():
+        if nodes * per_node == 1:  # of several it may be their number, and of one nobody would write a name
+            question = f"how many nodes: {told} is no number, and what is told here is {have}"
+            todo = "where what fills it in makes such an object for each rank write the number of them all"
+            ask_instead(("nodes",), question, places, told, draft, todo)
+        return
+    world = int(given.text)
+    if world in (0, nodes * per_node):
+        return
     if isinstance(gpus, int) and world == nodes * gpus:
         question = f"how many ranks on each node: {told}, and what is told here is {have}"
         todo = "where the program starts one for each GPU itself write 1, else the number, and what each runs"
