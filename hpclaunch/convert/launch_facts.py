@@ -26,6 +26,7 @@ _ENVIRONMENT = "environment"
 _BINDING = "binding"
 _AN_IMAGE = "the image "
 _BY_COMMAND = "starts the container"  # of a command that has an image and mounts of its own
+ALL_OF = "envFrom: all of the "  # a config map or a Secret that is not given
 _HOLDS = " may be among them"  # said of options of a container that a variable holds
 _OF_MOUNTS = re.compile(r"(?<![${])\b(?:mount(?!s\.\d)|volume)", re.IGNORECASE)
 _SCRIPT = re.compile(r"whether (\S+) (?:binds its ranks|starts ranks) itself$")
@@ -85,6 +86,7 @@ def facts(
     doubts = {_ENVIRONMENT: [*_listed(lost, "sets"), *held["variables"]], "mounts": held["mounts"]}
     rows = [_of_scripts(each, draft.findings, starts, secrets) for each in rows]
     rows = [_by_command(each, draft, secrets) for each in rows]
+    rows = [_by_objects(each, draft.findings, secrets) for each in rows]
     return tuple(_in_doubt(each, doubts.get(each.name, ()), secrets) for each in rows)
 
 
@@ -142,6 +144,16 @@ def _by_command(fact: LaunchFact, draft: Draft, secrets: Secrets) -> LaunchFact:
     places = tuple(dict.fromkeys((*fact.places, *(place for _, its in found for place in its))))
     state: State = "told" if fact.state == "default" else fact.state
     return replace(fact, state=state, told=secrets.without(told), places=places)
+
+
+def _by_objects(fact: LaunchFact, findings: Sequence[Finding], secrets: Secrets) -> LaunchFact:
+    """The environment, where the pods have all of an object that stands elsewhere."""
+    its = [each for each in findings if each.kind == "left" and each.what.startswith(ALL_OF)]
+    if fact.name != _ENVIRONMENT or not its:
+        return fact
+    names = dict.fromkeys(f"the {each.what.removeprefix(ALL_OF)}" for each in its)
+    places = dict.fromkeys((*fact.places, *(place for each in its for place in each.places)))
+    return replace(_in_doubt(fact, _listed(list(names), "sets"), secrets), places=tuple(places))
 
 
 def _exported_in(command: Any) -> list[str]:

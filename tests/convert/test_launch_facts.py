@@ -239,3 +239,27 @@ def test_what_the_command_exports_is_of_the_environment(lines: str, told: str) -
     fact = _facts(_of(f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4\n{lines}\n"))["environment"]
     assert fact.told == told
     assert bool(fact.places) == (told != "none")
+
+
+@pytest.mark.parametrize(
+    ("sources", "env", "told", "places"),
+    [
+        ("[configMapRef: {name: m}]", "[]", "not determined: what the config map m sets", 1),
+        (
+            "[secretRef: {name: s}, configMapRef: {name: m}]",
+            "[{name: A, value: x}]",
+            "A; not determined: what the Secret s, the config map m sets",
+            2,
+        ),
+        ("[configMapRef: {name: given}]", "[]", "B", 1),
+    ],
+)
+def test_all_of_an_object_that_is_not_given_is_not_no_environment(
+    sources: str, env: str, told: str, places: int
+) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: c\n"
+    pod += f"    image: ubuntu\n    command: [./t]\n    env: {env}\n    envFrom: {sources}\n"
+    pod += "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: given}\ndata: {B: x}\n"
+    fact = _facts(convert(classified({"a.yaml": pod}), Options({})))["environment"]
+    assert fact.told == told
+    assert len({place.line for place in fact.places}) >= places

@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.launch_facts import ALL_OF
 from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.mapping.bind import of_mpirun
 from hpclaunch.convert.mapping.environment.owners import owner
@@ -210,7 +211,7 @@ def _from(source: Field, config: Config, found: dict[str, Variable], draft: Draf
     draft.say(
         "left",
         [source.place],
-        f"envFrom: all of the {kind} {where}",
+        f"{ALL_OF}{kind} {where}",
         why="which names it has is not in the manifest: give its object beside it (kubectl get -o yaml)"
         if kind != "Secret"
         else "which names it has is not in the manifest",
