@@ -27,6 +27,7 @@ _BINDING = "binding"
 _AN_IMAGE = "the image "
 _BY_COMMAND = "starts the container"  # of a command that has an image and mounts of its own
 ALL_OF = "envFrom: all of the "  # a config map or a Secret that is not given
+OF_OTHER_PODS = "its pods are not read as ranks"
 _HOLDS = " may be among them"  # said of options of a container that a variable holds
 _OF_MOUNTS = re.compile(r"(?<![${])\b(?:mount(?!s\.\d)|volume)", re.IGNORECASE)
 _SCRIPT = re.compile(r"whether (\S+) (?:binds its ranks|starts ranks) itself$")
@@ -190,7 +191,7 @@ def _said(findings: Sequence[Finding]) -> dict[str, Finding]:
             found.setdefault("image", each)  # that of the run is said before those of other containers
         elif each.kind == "left" and _BY_COMMAND in each.why:
             found["image"] = found["mounts"] = each
-        elif each.kind == "left" and _OF_MOUNTS.search(each.what):
+        elif each.kind == "left" and each.why != OF_OTHER_PODS and _OF_MOUNTS.search(each.what):
             found["mounts"] = each
         elif each.kind in ("replaced", "assumed") and each.became:
             found[each.became.partition(":")[0].partition(".")[0]] = each

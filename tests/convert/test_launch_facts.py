@@ -263,3 +263,33 @@ def test_all_of_an_object_that_is_not_given_is_not_no_environment(
     fact = _facts(convert(classified({"a.yaml": pod}), Options({})))["environment"]
     assert fact.told == told
     assert len({place.line for place in fact.places}) >= places
+
+
+_CONTAINERS = "{containers: [{name: c, image: ubuntu, command: [./t]MOUNTED}]VOLUMES}"
+_MOUNTED = _CONTAINERS.replace("MOUNTED", ", volumeMounts: [{name: d, mountPath: /d}]").replace(
+    "VOLUMES", ", volumes: [{name: d, hostPath: {path: /e}}]"
+)
+_BARE = _CONTAINERS.replace("MOUNTED", "").replace("VOLUMES", "")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "told"),
+    [
+        (
+            "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec:\n  tasks:\n"
+            f"  - {{name: b, replicas: 1, template: {{spec: {_MOUNTED}}}}}\n"
+            f"  - {{name: c, replicas: 2, template: {{spec: {_MOUNTED}}}}}\n",
+            "not determined",
+        ),
+        (
+            f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {_BARE}\n---\n"
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s}\nspec:\n  replicas: 1\n"
+            f"  template: {{spec: {_MOUNTED.replace('ubuntu', 'debian')}}}\n",
+            "none",
+        ),
+    ],
+)
+def test_mounts_of_pods_that_are_not_read_as_ranks_are_none_of_the_launch(manifest: str, told: str) -> None:
+    found = convert(classified({"a.yaml": manifest}), Options({}))
+    assert any("with mounts at /d" in each.what for each in found.findings)
+    assert _facts(found)["mounts"].told == told

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hpclaunch.convert.draft import Draft, shown
+from hpclaunch.convert.launch_facts import OF_OTHER_PODS
 from hpclaunch.convert.manifests.numbers.size import is_gpu
 from hpclaunch.convert.manifests.objects import claims, flux, ray, runtimes
 from hpclaunch.convert.manifests.objects.workload import OF_TORCH, Pod
@@ -388,4 +389,4 @@ def _say(part: _Part, draft: Draft, todo: str = _TODO) -> None:
     what += f", with mounts at {', '.join(part.targets)}" if part.targets else ""
     what += f", with the variables {', '.join(part.names)}" if part.names else ""
     places = [*part.places, part.container.place]
-    draft.say("left", places, what, why="its pods are not read as ranks", todo=todo)
+    draft.say("left", places, what, why=OF_OTHER_PODS, todo=todo)
