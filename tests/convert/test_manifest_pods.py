@@ -341,3 +341,20 @@ def test_gpus_of_a_sidecar_are_said_to_be_its_own() -> None:
 def test_users_of_openshift_are_users(user: str, is_one: bool) -> None:
     found = _job("[./x]", "{}", f", securityContext: {{runAsUser: {user}}}")
     assert ("user" in found.hints) == is_one
+
+
+@pytest.mark.parametrize(
+    ("of_first", "of_others"), [("{}", 2), ("{limits: {nvidia.com/gpu: 4}}", 2), (_GPUS, 8)]
+)
+def test_other_gpus_of_the_workers_are_asked_about_and_not_said_to_be_alike(
+    of_first: str, of_others: int
+) -> None:
+    first, others = (
+        f"{{replicas: 1, template: {{spec: {_container('[python, t.py]', each)}}}}}"
+        for each in (of_first, f"{{limits: {{nvidia.com/gpu: {of_others}, cpu: 4}}}}")
+    )
+    found = converted(f"{_TORCH}    Master: {first}\n    Worker: {others}\n")
+    is_asked = of_others != 8
+    assert (_value(found, "gpus_per_node") == "asked") == is_asked
+    alike = {each.what for each in found.findings if "have what the first of them has" in each.why}
+    assert alike == {"cpu of the Worker", *(() if is_asked else ("nvidia.com/gpu of the Worker",))}

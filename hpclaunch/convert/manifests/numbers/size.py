@@ -105,6 +105,12 @@ def is_gpu(resource: str) -> bool:
     return is_named or resource == _FIRST or last in _WHOLE or last.startswith("mig-")
 
 
+def gpus_of(resources: Field | None) -> dict[str, object]:
+    """The limits of GPUs."""
+    limits = resources.get("limits") if resources is not None else None
+    return {name: each.plain() for name, each in (limits.fields() if limits else ()) if is_gpu(name)}
+
+
 def is_share(resource: str) -> bool:
     """Whether a resource is an amount of what one GPU has."""
     _, slash, last = resource.rpartition("/")

@@ -55,7 +55,7 @@ def ask_which_container(workload: Workload, draft: Draft) -> None:
     for key, given in (
         ("command", [None if workload.is_apart else _words(each) for each in every]),
         ("image", [_text(each, "image") for each in every]),
-        ("gpus_per_node", [_gpus_of(each.get("resources")) for each in every]),
+        ("gpus_per_node", [size.gpus_of(each.get("resources")) for each in every]),
     ):
         is_in_doubt = any(each != given[0] for each in given) or (key == "command" and not workload.is_apart)
         if is_in_doubt:
@@ -266,7 +266,7 @@ def _others(first: Pod, other: Pod, draft: Draft, *, has_command: bool) -> None:
             continue
         elif key in _OF_NO_JOB:
             draft.say("left", [field.place], f"{key} of the {other.of}", why="a job has no place for it")
-        elif key in _ASKED and (key != "resources" or _gpus_of(twin) != _gpus_of(field)):
+        elif key in _ASKED and (key != "resources" or size.gpus_of(twin) != size.gpus_of(field)):
             which = ("gpus_per_node",) if key == "resources" else ("image" if key == "image" else "command",)
             question = f"{which[0]}: {other.of} and {first.of} differ in {key}, and a job has one"
             if key in _COMMAND:
@@ -284,7 +284,7 @@ def _others(first: Pod, other: Pod, draft: Draft, *, has_command: bool) -> None:
         if key in _COMMAND and has_command:
             continue
         if other.container.get(key) is None and key not in _VARIABLES and key not in _OF_NO_JOB:
-            if key in ("command", "args") or (key == "resources" and _gpus_of(field)):
+            if key in ("command", "args") or (key == "resources" and size.gpus_of(field)):
                 asked = "gpus_per_node" if key == "resources" else "command"
                 question = f"{asked}: the {first.of} has {key}, the {other.of} has none, and a job has one"
                 places = [field.place, other.place]
@@ -292,12 +292,6 @@ def _others(first: Pod, other: Pod, draft: Draft, *, has_command: bool) -> None:
                 continue
             why = f"the {other.of} has none, and all nodes of a job are alike: all have it"
             draft.say("left", [field.place], f"{key} of the {first.of}", why=why, todo="see that it fits all")
-
-
-def _gpus_of(field: Field | None) -> dict[str, object]:
-    """The limits of GPUs."""
-    limits = field.get("limits") if field is not None else None
-    return {name: each.plain() for name, each in (limits.fields() if limits else ()) if size.is_gpu(name)}
 
 
 def _plain_or_none(field: Field | None) -> object:

@@ -2,7 +2,7 @@
 
 from hpclaunch.convert.cores import CORES_OF_PODS, MEMORY_OF_PODS
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.manifests.numbers.size import is_gpu, is_share
+from hpclaunch.convert.manifests.numbers.size import gpus_of, is_gpu, is_share
 from hpclaunch.convert.manifests.objects.workload import Pod, Workload
 from hpclaunch.convert.manifests.text.fields import Field
 
@@ -44,7 +44,7 @@ def put(workload: Workload, draft: Draft) -> None:
         _context(of_all, pod, is_first, draft)
         _misplaced(pod, is_first, draft)
         _namespaces(pod, draft)
-        _amounts(pod, is_first, draft)
+        _amounts(pod, workload.ranks, draft)
 
 
 def _outdone(own: Field | None, of_all: Field | None, draft: Draft) -> None:
@@ -158,15 +158,22 @@ def _namespaces(pod: Pod, draft: Draft) -> None:
             draft.say(kind, [field.at], f"{name}: true", why=why, todo=todo)  # type: ignore[arg-type]
 
 
-def _amounts(pod: Pod, is_first: bool, draft: Draft) -> None:
+def _asked(pod: Pod, first: Pod) -> bool:
+    """Whether pods of a job have other GPUs than the first of them: how many its nodes have is a question."""
+    own, of_first = (gpus_of(each.container.get("resources")) for each in (pod, first))
+    return pod.of != "launcher" and own != of_first
+
+
+def _amounts(pod: Pod, first: Pod, draft: Draft) -> None:
     """CPU and memory are the tool's; huge pages and HCAs are the site's."""
+    is_first = pod is first
     pages: dict[str, str] = {}
     devices: dict[str, Field] = {}
     lines: list[Field] = []
     for group in ("limits", "requests"):
         amounts = pod.container.get("resources", group)
         for name, field in amounts.fields() if amounts is not None else ():
-            if is_gpu(name) and (is_first or field.book.is_taken(field.path)):
+            if is_gpu(name) and (is_first or field.book.is_taken(field.path) or _asked(pod, first)):
                 field.take()
                 continue
             text = field.text()
