@@ -4,7 +4,7 @@ whatever the expression is, what is told of it is what bash finds."""
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from test_walk_bash import run, walk
 
@@ -70,18 +70,24 @@ done"""
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(_EXPRESSION, st.text("ab1.-", max_size=7)), min_size=20, max_size=60))
 def test_whatever_is_told_is_what_bash_finds(cases: list[tuple[str, str]]) -> None:
-    asked = "".join(f"{expression}\n{text}\n" for expression, text in cases)
-    done = subprocess.run(
-        ["bash", "-c", _SHOW], input=asked, capture_output=True, text=True, check=True, timeout=60
-    )
-    for (expression, text), shown in zip(cases, done.stdout.splitlines(), strict=True):
-        try:
-            found = search(text, expression)
-        except Unclear:
-            continue
-        parts = [] if found is None else [found.whole, *found.groups]
-        told = "".join(f"<{text[part[0] : part[1]] if part else ''}>" for part in parts) or "no1"
-        assert told == shown, (expression, text)
+    told = [(case, shown) for case in cases if (shown := _told(*case)) is not None]
+    asked = "".join(f"{expression}\n{text}\n" for (expression, text), _ in told)
+    command = ["bash", "-c", _SHOW]
+    try:
+        done = subprocess.run(command, input=asked, capture_output=True, text=True, check=True, timeout=20)
+    except subprocess.TimeoutExpired:
+        reject()  # bash itself goes on for ever with some groups within groups
+    assert [shown for _, shown in told] == done.stdout.splitlines(), told
+
+
+def _told(expression: str, text: str) -> str | None:
+    """What the expression finds in the text as _SHOW writes it, None where nobody tells it."""
+    try:
+        found = search(text, expression)
+    except Unclear:
+        return None
+    parts = [] if found is None else [found.whole, *found.groups]
+    return "".join(f"<{text[part[0] : part[1]] if part else ''}>" for part in parts) or "no1"
 
 
 def test_no_expression_takes_long() -> None:

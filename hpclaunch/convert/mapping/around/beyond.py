@@ -156,9 +156,7 @@ def started_by_variable(reading: ShellReading) -> tuple[str, tuple[Place, ...]] 
             continue
         looked_at.add(name)
         given = reading.given(name)
-        if any(
-            program_of([(word,)]) in STARTERS for each in given for word in shown(each.value).split()[:1]
-        ):
+        if any(program_of([(word,)]) in STARTERS for each in given for word in shown(each.value).split()[:1]):
             texts = " or ".join(dict.fromkeys(repr(shown(each.value)) for each in given))
             may_be = f"{name} is {texts}, and which of them {decided(reading, name)}"
             return may_be, (command.place, *(each.place for each in given))
