@@ -7,6 +7,7 @@ left out: who checks a conversion has one row for each fact, and of a refused in
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from msgspec import Struct
@@ -38,6 +39,12 @@ _TEXT_BEHIND = re.compile(r"-\w*c")  # bash -lc TEXT
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _EXPORT = re.compile(r"(?:^|[;&|({\n])[ \t]*export[ \t]+([^;&|\n]+)")
 _ASSIGNED = re.compile(r"(?:^|\s)([A-Za-z_]\w*)=")
+# LD_PRELOAD=/x.so ./solve: for that program alone, as of env. In a program of Python's within the text names
+# of arguments are in small letters.
+_IN_FRONT = re.compile(
+    r"(?:^|[;&|\n]|\bexec[ \t]|\benv[ \t])[ \t]*"
+    r"((?:[a-z_]*[A-Z]\w*=(?:[\w./:,%+@=-]|\$\w+|\$\{\w+\})*[ \t]+)+)(?=[^\s;&|#=)])"
+)
 
 
 class _Row(Struct, frozen=True):
@@ -122,7 +129,7 @@ def _of_scripts(
 
 
 def _by_command(fact: LaunchFact, draft: Draft, secrets: Secrets) -> LaunchFact:
-    """The environment, where the job's command exports what no key of the job has, or has to (PATH)."""
+    """The environment, where the job's command sets what no key of the job has, or has to (PATH)."""
     if fact.name != _ENVIRONMENT:
         return fact
     keys = {str(key[-1]) for key in draft.facts if "env" in key}
@@ -135,7 +142,7 @@ def _by_command(fact: LaunchFact, draft: Draft, secrets: Secrets) -> LaunchFact:
     command = draft.facts.get(("command",))
     if command is not None and not command.is_open:
         told_of = {name for name, _ in found}  # with the lines that say it
-        found += [(name, command.places) for name in _exported_in(command.value) if name not in told_of]
+        found += [(name, command.places) for name in _set_in(command.value) if name not in told_of]
     found = [each for each in found if each[0] not in keys]
     if not found:
         return fact
@@ -157,14 +164,19 @@ def _by_objects(fact: LaunchFact, findings: Sequence[Finding], secrets: Secrets)
     return replace(_in_doubt(fact, _listed(list(names), "sets"), secrets), places=tuple(places))
 
 
-def _exported_in(command: Any) -> list[str]:
-    """The variables that the text of a shell exports, where the command is one."""
+def _set_in(command: Any) -> list[str]:
+    """The variables that the command gives what it starts: env's, and those that the text of a shell exports
+    or has in front of a program."""
     words = ["sh", "-c", command] if isinstance(command, str) else [str(word) for word in command]
+    if words[0].rpartition("/")[2] == "env":
+        its = takewhile(lambda word: _ASSIGNED.match(word) is not None, words[1:])
+        return [word.partition("=")[0] for word in its]
     at = next((at for at, word in enumerate(words[:3]) if _TEXT_BEHIND.fullmatch(word)), None)
     if at is None or words[0].rpartition("/")[2] not in SHELLS:
         return []
     text = _QUOTED.sub("", "".join(words[at + 1 : at + 2]))
-    return [name for line in _EXPORT.findall(text) for name in _ASSIGNED.findall(line)]
+    lines = [*_EXPORT.findall(text), *_IN_FRONT.findall(text)]
+    return [name for line in lines for name in _ASSIGNED.findall(line)]
 
 
 def _listed(names: Sequence[str], does: str) -> list[str]:

@@ -232,6 +232,8 @@ def test_a_rank_has_the_cores_beside_its_gpu_only_where_there_is_one(gpus: int, 
         ("export SEED=4\nsrun bash -lc 'export MODE=2\nexport SEED=5\n./solve'", "SEED; MODE by the command"),
         ("srun bash -c 'echo \"export SEED=4\" > f; ./solve'", "none"),
         ("srun ./solve -c 'export SEED=4'", "none"),
+        ("srun bash -c 'cd a; LD_PRELOAD=/x.so N=\"a b\" ./solve K=3'", "LD_PRELOAD, N by the command"),
+        ("srun bash -c 'N=3; ./solve --n $N'", "none"),
         ("srun ./solve", "none"),
     ],
 )
