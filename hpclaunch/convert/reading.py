@@ -225,7 +225,8 @@ class ShellReading(Struct, frozen=True, dict=True):
     `of_points`: what it starts are points of a sweep, whose ranks have what Slurm tells the tasks of an
     array. `handed` are variables that are exported only where the submitter's shell has them, each with the
     line that reads it before the script gives it a value, and `perhaps_exported` those that are on a
-    condition. `of_submitted` are the statements of a script that stands in this one, and is submitted."""
+    condition. `of_submitted` are the statements of a script that stands in this one, and is submitted.
+    `at_end` is what the script itself exports where it ends."""
 
     sources: tuple[Source, ...]
     script: str
@@ -248,6 +249,7 @@ class ShellReading(Struct, frozen=True, dict=True):
     handed: dict[str, Place] = {}
     perhaps_exported: frozenset[str] = frozenset()
     of_submitted: tuple[Statement, ...] = ()
+    at_end: tuple[tuple[str, Value], ...] = ()
 
     @cached_property
     def entered(self) -> frozenset[Place]:

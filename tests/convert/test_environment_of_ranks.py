@@ -100,3 +100,12 @@ def test_what_a_configuration_says_and_no_key_of_the_job_a_program_of_the_ranks_
     loop = "export NEXP=3 CONT=a/b:1\nfor i in $(seq $NEXP); do\n"
     job, _ = _of_run(f"{head}{loop}srun --mpi=none --container-image=$CONT python t.py\ndone\n")
     assert (job.get("env"), job["image"], job["trials"]["count"]) == (None, "a/b:1", "3")
+
+
+@pytest.mark.parametrize("first", ["", "module load tool\n"])
+def test_what_is_exported_behind_the_last_command_of_a_script_without_a_run_is_the_ranks(first: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2\n#SBATCH -t 10\n"
+    text = f'{head}{first}export OMP_NUM_THREADS=6\nLOCAL=3\nLINE="srun -n 4 ./solve"\n'
+    found = convert(classified({"go.sh": text}), Options({}))
+    assert loaded(found.job)["env"] == {"OMP_NUM_THREADS": "6"}
+    assert "OMP_NUM_THREADS" not in [each.what for each in found.findings if each.kind == "without effect"]

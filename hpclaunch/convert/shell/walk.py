@@ -110,6 +110,7 @@ def _read(
     folder.began(walker, told, environment)
     if main and all(complete):
         _walked(walker, main)
+    at_end = walker.environment()
     traps.at_end(walker)
     followed = {*walker.followed.values()} - {""}
     if not followed.isdisjoint(configurations):
@@ -139,6 +140,7 @@ def _read(
         setters=tuple(walker.setters),
         handed=dict(walker.handed),
         perhaps_exported=frozenset(walker.state.perhaps_exported),
+        at_end=at_end,
     )
 
 
