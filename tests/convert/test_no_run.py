@@ -100,3 +100,12 @@ def test_a_srun_without_a_command_is_said_to_start_nothing() -> None:
     found = convert(classified({"go.sh": f"{head}srun -n 4\nsrun --mpi=none -n 2 ./t\n"}), Options({}))
     (said,) = (each for each in found.findings if each.what == "srun -n 4")
     assert said.why == "it has no command behind its options, and starts nothing"
+
+
+@pytest.mark.parametrize("image", ["", "--container-image=lab/t:1 "])
+def test_what_a_preparation_asks_srun_for_is_not_said_to_be_asked_for_by_no_line(image: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 -t 9\nsrun {image}-n 1 --gpus-per-task=2 pip install -r needs.txt\n"
+    asked = {each.key: each.why for each in convert(classified({"go.sh": text}), Options({})).findings}
+    assert "--gpus-per-task=2 of the srun in line 3" in asked["gpus_per_node"]
+    assert "-n 1 of the srun in line 3" in asked["ranks_per_node"]
+    assert not [each for each in asked.values() if "no line asks Slurm" in each]

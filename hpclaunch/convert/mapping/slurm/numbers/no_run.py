@@ -1,6 +1,8 @@
 """What is told of a launch whose run is not found: its ranks, GPUs and MPI, as far as sbatch was asked for
 them, and what the script exports."""
 
+from collections.abc import Set
+
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
@@ -8,14 +10,16 @@ from hpclaunch.convert.mapping.environment import of_no_run
 from hpclaunch.convert.mapping.slurm.batch import hints
 from hpclaunch.convert.mapping.slurm.numbers import run_sizes, sizes
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Place
 
 _OTHERS = (
     "the tasks that Slurm is asked for: what starts the ranks is not known, and may start another number"
 )
-
-
+# Options of srun, which ask for what it starts and not for the job (srun(1)).
+_GPUS = frozenset(("gres", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task"))
+_TASKS = frozenset(("ntasks", "ntasks-per-node", "ntasks-per-gpu"))
 THE_RUN = "the run"
 
 
@@ -37,7 +41,8 @@ def put(reading: ShellReading, found: Allocation, unknown: Unknown, draft: Draft
     question = f"what each rank executes: {unknown.why}"
     draft.ask(("command",), question, unknown.places, unknown.what, todo=unknown.todo)
     if ("gpus_per_node",) not in draft.facts:
-        run_sizes.no_gpus(reading, found, unknown.places, draft)
+        doubt = _beside(reading, _GPUS) or run_sizes.NO_GPUS
+        run_sizes.no_gpus(reading, found, unknown.places, draft, doubt)
     _ranks(reading, found, unknown, draft)
     if draft.number("ranks_per_node") != 1 or draft.number("nodes") != 1:
         none = f"none for ranks that do not use MPI{hints.of_mpi(reading)}"
@@ -52,5 +57,17 @@ def _ranks(reading: ShellReading, found: Allocation, unknown: Unknown, draft: Dr
         why = _OTHERS if ranks.per_node > 1 else ""
         draft.put(("ranks_per_node",), ranks.per_node, ranks.places, "what is asked of sbatch", why=why)
     else:
-        doubt = ranks.doubt or f"{unknown.why}, and no line asks Slurm for so many tasks"
+        theirs = _beside(reading, _TASKS) or "no line asks Slurm for so many tasks"
+        doubt = ranks.doubt or f"{unknown.why}, and {theirs}"
         draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", ranks.places, "the run")
+
+
+def _beside(reading: ShellReading, names: Set[str]) -> str:
+    """What one of the srun that are not the run asks for by these options, "" where none does."""
+    its = ((each, layer) for each in reading.of("srun") for layer in layers(each.words)[:1])
+    found = ((each, option) for each, layer in its for option in layer.options if option.name in names)
+    first = next(found, None)
+    if first is None:
+        return ""
+    command, option = first
+    return f"{option.written} of the srun in line {command.place.line} is for what that one starts"

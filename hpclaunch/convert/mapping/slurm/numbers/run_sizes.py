@@ -25,7 +25,7 @@ _STARTS_ITSELF = (
     "where it starts ranks itself write ranks_per_node, mpi, and as `command` what each of them executes; "
     "where it is to have the cores of all of them write bind: {cpus: none, memory: none}"
 )
-_NO_GPUS = "no line asks Slurm for any (0 where the job uses none), and sbatch may have been given --gres"
+NO_GPUS = "no line asks Slurm for any (0 where the job uses none), and sbatch may have been given --gres"
 
 
 def put(
@@ -325,7 +325,7 @@ def put_gpus(
         ):
             return
         elif fact is None or (found.whole and not gpus.written):
-            no_gpus(reading, found, (run.command.place,), draft, f"{_NO_GPUS}{hints.of_gpus(run, draft)}")
+            no_gpus(reading, found, (run.command.place,), draft, f"{NO_GPUS}{hints.of_gpus(run, draft)}")
     else:
         for each in own:
             if each.name in gpu_binding.NAMES:
@@ -335,7 +335,7 @@ def put_gpus(
 
 
 def no_gpus(
-    reading: ShellReading, found: Allocation, places: Sequence[Place], draft: Draft, doubt: str = _NO_GPUS
+    reading: ShellReading, found: Allocation, places: Sequence[Place], draft: Draft, doubt: str = NO_GPUS
 ) -> None:
     """The question how many GPUs a node has where nothing tells it, and what counts without an answer where
     the job has whole nodes."""
