@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
-from hpclaunch.convert.programs.layers import STARTERS
+from hpclaunch.convert.programs.layers import IMAGE_FILES, STARTERS
 from hpclaunch.readback.shell.statements import Statement as Part
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
 from hpclaunch.readback.slurm.options import Given, options
@@ -277,7 +277,8 @@ class ShellReading(Struct, frozen=True, dict=True):
     @cached_property
     def starting(self) -> tuple[Command, ...]:
         """The commands that may start another program: of all others `layers` are one."""
-        return tuple(self.of("", *STARTERS))
+        images = [program for program in self._by_program if program.endswith(IMAGE_FILES)]
+        return tuple(self.of("", *STARTERS, *images))
 
     @cached_property
     def written(self) -> str:

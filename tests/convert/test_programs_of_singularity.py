@@ -98,3 +98,30 @@ def test_the_image_of_an_instance_that_no_line_makes_is_not_told(starts: str) ->
     assert {each.name: each.told for each in found.launch}["image"] == "not determined"
     whys = [each.why for each in found.findings if each.what == "the instance one"]
     assert whys == ["the image, which the instance one gives: a reference or a .sqsh file"]
+
+
+@pytest.mark.parametrize(
+    ("starts", "ranks", "mpi"),
+    [
+        ("", "1 on each node", "none, which is the default"),
+        ("time ", "1 on each node", "none, which is the default"),
+        ("srun --mpi=pmi2 ", "3 on each node", "pmi2"),
+        ("mpirun -np 3 ", "3 on each node", "pmix"),
+    ],
+)
+def test_an_image_that_is_executed_is_the_image_of_the_run(starts: str, ranks: str, mpi: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 --ntasks-per-node=3 -t 9\ncp a.sif b.sif\n{starts}./ocean.sif\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    told = {each.name: each.told for each in found.launch}
+    assert (told["image"], told["ranks"]) == ("ocean.sif, which is not carried over", ranks)
+    assert told["mpi"] == mpi
+    assert not found.job
+    assert [each.what for each in found.findings if "image's own command" in each.what]
+    assert not [each.what for each in found.findings if "b.sif" in each.what and "image" in each.what]
+
+
+def test_the_words_of_an_image_that_is_executed_go_to_its_own_script() -> None:
+    words = [(word,) for word in ["srun", "-n", "2", "/img/ocean.simg", "solve", "--nv"]]
+    _, container, command = layers(words)
+    assert (container.program, container.options) == ("singularity run", ())
+    assert (container.words, command.words) == ((("/img/ocean.simg",),), (("solve",), ("--nv",)))

@@ -11,11 +11,11 @@ from hpclaunch.convert.mapping.docker.mounts import volume
 from hpclaunch.convert.mapping.environment import handed_on
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import path, split
-from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.layers import IMAGE_FILES, Layer, layers
 from hpclaunch.convert.programs.names import BY_MPI, SINGULARITIES, STEPS
 from hpclaunch.convert.programs.singularity import in_image
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import Value, join, known, shown
+from hpclaunch.readback.shell.values import Value, join, known, program_of, shown
 from hpclaunch.values.conversion import Place
 
 FILES = (".sif", ".simg", ".img")  # of images
@@ -45,7 +45,7 @@ def say_images(reading: ShellReading, draft: Draft) -> None:
     told = {each.what for each in draft.findings} | {each.became for each in draft.findings}
     run = draft.facts.get(("command",))
     of_run = {*run.places, *reading.entered} if run is not None else set()
-    for command in reading.of(*_STARTERS)[:_MOST]:
+    for command in _starting(reading):
         its = layers(command.words)
         layer = in_image(its)
         if layer is not None and instances.name_of(layer):
@@ -65,6 +65,12 @@ def say_images(reading: ShellReading, draft: Draft) -> None:
             draft.say("left", (command.place,), f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)
 
 
+def _starting(reading: ShellReading) -> list[Command]:
+    programs = ((each, program_of(each.words)) for each in reading.starting)
+    found = [each for each, name in programs if name in _STARTERS or name.endswith(IMAGE_FILES)]
+    return found[:_MOST]
+
+
 def _say_beside(command: Command, image: str, own: Layer, draft: Draft) -> None:
     """What a container does that is not the run's, and has another image."""
     what = command.brief() if own.words else f"a container beside the ranks, of {image}"
@@ -75,7 +81,7 @@ def _say_beside(command: Command, image: str, own: Layer, draft: Draft) -> None:
 def say_runscript(reading: ShellReading, draft: Draft) -> None:
     """Say that `singularity run` gives its words to the image's own script (apptainer(1), "run"), which may
     be no command."""
-    for command in reading.of(*_STARTERS)[:_MOST]:
+    for command in _starting(reading):
         its = layers(command.words)
         if not its[-1].words or all(each.program != "singularity run" for each in its):
             continue

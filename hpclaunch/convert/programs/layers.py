@@ -67,6 +67,9 @@ _READERS = {
     "poetry": "environments",
     "pipenv": "environments",
 }
+# Files of images. One that is executed is `singularity run` of itself: its first line is
+# "#!/usr/bin/env run-singularity" (HdrLaunch of sylabs/sif), which Singularity and Apptainer install.
+IMAGE_FILES = (".sif", ".simg")
 # Layers that start ranks: by MPI, or a process for each GPU of their node.
 MPI = ("mpirun", "mpiexec.hydra", "horovodrun", "charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm")
 PER_GPU = (
@@ -125,7 +128,7 @@ Reader = Callable[[Sequence[Value]], tuple[Layer, list[Value]]]
 
 def layers(words: Sequence[Value]) -> tuple[Layer, ...]:
     """The layers from the outside in. The last one is the command that all the others start."""
-    if words and not may_be_many(words[0]) and base_name(words[0]) not in _READERS:
+    if words and not may_be_many(words[0]) and _reader(words[0]) is None:
         return (Layer("", words=tuple(words)),)
     return _layers(tuple(words))
 
@@ -138,10 +141,10 @@ def _layers(words: tuple[Value, ...]) -> tuple[Layer, ...]:
         if _stands_before_a_program(rest):
             found.append(Layer("unknown", words=(rest.pop(0),)))
             continue
-        program = base_name(rest[0])
-        if program not in _READERS:
+        reader = _reader(rest[0])
+        if reader is None:
             break
-        module = import_module(f"hpclaunch.convert.programs.{_READERS[program]}")
+        module = import_module(f"hpclaunch.convert.programs.{reader}")
         read: Reader = module.read
         layer, inner = read(rest)
         if not layer.program:
@@ -149,6 +152,12 @@ def _layers(words: tuple[Value, ...]) -> tuple[Layer, ...]:
         found.append(layer)
         rest = inner
     return (*found, Layer("", words=tuple(rest)))
+
+
+def _reader(word: Value) -> str | None:
+    """The module that reads what the word starts, None for none."""
+    name = base_name(word)
+    return _READERS.get(name) or ("singularity" if name.endswith(IMAGE_FILES) else None)
 
 
 def starts_ranks(words: Sequence[Value]) -> bool:
@@ -160,10 +169,10 @@ def starts_ranks(words: Sequence[Value]) -> bool:
 def length(words: Sequence[Value]) -> int | None:
     """How many of the words are the first layer's own; None where what it starts is not as it stands there
     (env -S)."""
-    program = base_name(words[0]) if words else ""
-    if program not in _READERS:
+    reader = _reader(words[0]) if words else None
+    if reader is None:
         return None
-    read: Reader = import_module(f"hpclaunch.convert.programs.{_READERS[program]}").read
+    read: Reader = import_module(f"hpclaunch.convert.programs.{reader}").read
     inner = read(words)[1]
     count = len(words) - len(inner)
     return count if count > 0 and list(words[count:]) == list(inner) else None

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.programs.flags import leading, table, take
-from hpclaunch.convert.programs.layers import Layer
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.convert.programs.layers import IMAGE_FILES, Layer
+from hpclaunch.readback.shell.values import Value, base_name, known, shown
 
 _GLOBAL = table(((0, "debug=d quiet=q silent=s verbose=v nocolor"), (1, "config=c")))
 _OPTIONS = table(
@@ -37,6 +37,8 @@ INSTANCE = "singularity instance start"
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     """The layer "singularity exec" with the image as its one word, and the command in it; of `instance start`
     and `instance run` the layer "singularity instance start" with the image and the instance's name."""
+    if base_name(words[0]).endswith(IMAGE_FILES):
+        return Layer("singularity run", words=(words[0],)), list(words[1:])
     _, rest = take(words[1:], _GLOBAL, clusters=True)
     command = (known(rest[0]) if rest else None) or ""
     verb = (known(rest[1]) if command == "instance" and rest[1:] else None) or ""
