@@ -38,6 +38,7 @@ _BY_PEOPLE = (f"{_BY_COPIER}, and a shell takes it for redirections", "fill it i
 # sbatch takes what stands there for the name of a script, and reads no option behind it.
 _OF_DIRECTIVE = re.compile(r"(#SBATCH\s+)(<[A-Za-z][^<>]*>)\s+(?=-)")
 _OF_GO = r"""(?:[a-z]\w*|[.$][\w.]*|"[^"{}\n]*"|\d+)"""
+_ITEM = r"""(?:'[^'\]{}\n]*'|"[^"\]{}\n]*"|\w+)"""
 _BY_PROGRAMS = (
     "it is a template, and what makes the script of it fills it in",
     "convert the script that is made of it",
@@ -76,6 +77,24 @@ _FORMS = (
         "{{",
         re.compile(
             r"(?P<before>(?<!\$))\{\{-?\s*(?!(?:else|end)\b)(?P<text>[A-Za-z_][\w.]*)\s*(?:\|[^{}\n]*)?-?\}\}"
+        ),
+        *_BY_PROGRAMS,
+    ),
+    # An item of something, {{ config['model'] }}, and one of two values, {{ '--gpus all' if gpus else '' }}:
+    # https://jinja.palletsprojects.com/en/stable/templates/#if-expression
+    _Form(
+        "{{",
+        re.compile(
+            rf"(?P<before>(?<!\$))\{{\{{-?\s*(?P<text>[A-Za-z_][\w.]*(?:\[{_ITEM}\][\w.]*)+)"
+            r"\s*(?:\|[^{}\n]*)?-?\}\}"
+        ),
+        *_BY_PROGRAMS,
+    ),
+    _Form(
+        "{{",
+        re.compile(
+            r"(?P<before>(?<!\$))\{\{-?\s*(?P<text>(?:[A-Za-z_][\w.]*|'[^'{}\n]*'|\"[^\"{}\n]*\")"
+            r"\s+if\s[^{}\n]*)\}\}"
         ),
         *_BY_PROGRAMS,
     ),
@@ -166,4 +185,5 @@ def _filled(line: str, form: _Form, place: Place, draft: Draft) -> str:
 
 
 def _name(text: str) -> str:
-    return re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
+    return name if re.match(r"[A-Za-z]", name) else f"value_{name}"

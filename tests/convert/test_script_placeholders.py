@@ -262,3 +262,27 @@ def test_what_it_writes_into_another_script_is_something_to_fill_in(writes: str)
     found = convert(classified({"go.sh": f"#!/bin/bash\n{writes.format(line)}\nsbatch j.sh\n"}), Options({}))
     repaired = [each.became for each in found.findings if each.kind == "repaired"]
     assert repaired == ["${path_to_image}"]
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("{{ '--gpus all' if node.gpus else '' }}", "gpus_all_if_node_gpus_else"),
+        ('{{- "--gpus 2" if fast else "" -}}', "gpus_2_if_fast_else"),
+        ("{{ options if fast else '' }}", "options_if_fast_else"),
+        ("{{ settings['docker'].options | trim }}", "settings_docker_options"),
+        ("{{ '2' if fast else '1' }}", "value_2_if_fast_else_1"),
+    ],
+)
+def test_what_a_template_decides_is_no_word_of_the_command_and_no_image(written: str, name: str) -> None:
+    text = f"docker run {written} -v /d:/d lab.io/team/t:1 ./t\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    assert {each.name: each.told for each in found.launch}["image"] == "lab.io/team/t:1"
+    assert [each.became for each in found.findings if each.kind == "repaired"] == [f"${{{name}}}"]
+    assert any(f"which options of docker {name} holds" in each.why for each in found.findings)
+
+
+def test_an_expression_of_a_template_is_kept_in_a_text_of_another_program() -> None:
+    text = "awk '{{ n if n else 0 }}' a\nsrun -N 2 -n 2 --mpi=none ./t\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    assert not [each for each in found.findings if each.kind == "repaired"]
