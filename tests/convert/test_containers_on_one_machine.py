@@ -139,3 +139,23 @@ def test_the_command_of_an_image_that_is_started_over_ssh_has_a_name_in_question
         True,
     )
     assert all(each.what for each in found if each.key.startswith("bind"))
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ("device=1", "asked for"),
+        ("device=0", "1 on each node"),
+        ("device=2,3", "asked for"),
+        ("", "1 on each node"),
+    ],
+)
+def test_containers_with_some_gpus_each_do_not_tell_those_of_a_node(second: str, told: str) -> None:
+    runs = "".join(
+        f"docker run -d {f'--gpus {each} ' if each else ''}lab.io/t:1 sleep infinity; "
+        for each in ("device=0", second)
+    )
+    found = _converted(f"for h in n1 n2; do ssh $h '{runs}'; done")
+    assert {each.name: each.told for each in found.launch}["GPUs"] == told
+    asked = [each.why for each in found.findings if each.key == "gpus_per_node" and each.kind == "question"]
+    assert all("--gpus device=0, --gpus device=" in each for each in asked)

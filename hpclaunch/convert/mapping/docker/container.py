@@ -47,6 +47,7 @@ def put_image(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> 
     if home is not None:
         put_container(reading, home, None, draft)
         sizes.put_gpus(reading, [home], draft)
+        sizes.ask_gpus_of_several(reading, steps, draft)
     return home
 
 

@@ -285,6 +285,26 @@ def put_gpus(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> N
         draft.say("defect", let_in.places, let_in.what, why=f"{why}: the others may be another job's")
 
 
+def ask_gpus_of_several(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> None:
+    """The question for the GPUs of a node where containers have some of them each, --gpus device=0 and --gpus
+    device=1, and no command tells in which of them the ranks are."""
+    key = ("gpus_per_node",)
+    fact = draft.facts.get(key)
+    shares: dict[str, tuple[Place, ...]] = {}
+    for step in steps:
+        if not step.roles & {"caches", "test"} and step.layer("docker exec") is None:
+            of_it = [each for each in _let_in(reading, [step]) if each.count]
+            shares |= {of_it[0].what: of_it[0].places} if of_it else {}
+    if fact is None or fact.is_open or len(shares) < 2:
+        return
+    more = f" and {len(shares) - _MOST_SHARES} more" if len(shares) > _MOST_SHARES else ""
+    told = f"the script's containers have some each: {', '.join([*shares][:_MOST_SHARES])}{more}"
+    places = tuple(dict.fromkeys(place for each in shares.values() for place in each))
+    draft.unsay(key)
+    draft.ask(key, f"how many GPUs on each node: {told}", places, "GPUs")
+
+
+_MOST_SHARES = 8
 _RUNS = ("docker run", "docker create")
 # Without --gpus, which counts more, these let no GPU in (NVIDIA Container Toolkit, "GPU Enumeration").
 _NO_GPUS = frozenset(("none", "void"))
