@@ -166,6 +166,14 @@ def test_what_deepspeed_hands_on() -> None:
     assert "env" not in said["export PATH"]
 
 
+@pytest.mark.parametrize(("option", "is_said"), [("", True), ("--no_ssh --node_rank $1", False)])
+def test_what_deepspeed_hands_on_is_assumed_only_where_ssh_starts_it(option: str, is_said: bool) -> None:
+    text = f"export FOO=1\ndeepspeed --hostfile hf {option} t.py\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    assert loaded(found.job)["env"]["FOO"] == "1"
+    assert any("hands on" in each.why for each in found.findings) is is_said
+
+
 def test_what_composer_sets() -> None:
     job = _job("#SBATCH -N 1\nexport NCCL_ASYNC_ERROR_HANDLING=0\nsrun composer -n 8 t.py")
     assert job["env"] == {"NCCL_ASYNC_ERROR_HANDLING": "1"}

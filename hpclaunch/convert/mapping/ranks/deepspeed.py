@@ -116,7 +116,10 @@ def _bind(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -
 
 
 def _say_exported(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
-    """Variables that ranks reached over ssh never had: all but those of EXPORT_ENVS in runner.py."""
+    """Variables that ranks reached over ssh never had: all but those of EXPORT_ENVS in runner.py. With
+    --no_ssh it starts those of its own node alone, and hands on all (main there, `and not args.no_ssh`)."""
+    if layer.option("no_ssh") is not None:
+        return
     names = [
         name
         for name, _ in command.environment
