@@ -159,3 +159,19 @@ def test_containers_with_some_gpus_each_do_not_tell_those_of_a_node(second: str,
     assert {each.name: each.told for each in found.launch}["GPUs"] == told
     asked = [each.why for each in found.findings if each.key == "gpus_per_node" and each.kind == "question"]
     assert all("--gpus device=0, --gpus device=" in each for each in asked)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("ssh -p 22 bob@n1 {}", "the script reaches bob@n1 alone"),
+        ("all=(n7); for h in ${{all[@]}}; do ssh $h {}; done", "the script reaches n7 alone"),
+        ("ssh $HOST {}", "the script has a list of hosts"),
+        ("ssh $HOST {}; ssh n1 {}", "the script has a list of hosts"),
+        ("while read h; do ssh $h {}; done < hosts", "the script reads the hosts"),
+    ],
+)
+def test_one_host_is_said_to_be_no_list(line: str, why: str) -> None:
+    found = _converted(line.format(*["docker run -d lab.io/t:1 sleep infinity"] * 2)).findings
+    (asked,) = (each.why for each in found if each.key == "nodes")
+    assert asked.startswith(f"how many nodes: {why}")

@@ -37,10 +37,21 @@ def put(reading: ShellReading, steps: Sequence[Started], main: Started | None, d
         draft.ask(("nodes",), f"how many nodes: {each}", places, found[0].what)
         return Allocation()
     where, what = _list(reading, steps)
-    draft.ask(
-        ("nodes",), f"how many nodes: {what}, and how many those are is not told", (where,), "the hosts"
-    )
+    alone = _only_host(steps)
+    why = f"{what}, and how many those are is not told"
+    if alone:
+        why = f"the script reaches {alone} alone, and whether it does so on other hosts is not told"
+    draft.ask(("nodes",), f"how many nodes: {why}", (where,), "the hosts")
     return Allocation()
+
+
+def _only_host(steps: Sequence[Started]) -> str:
+    """The host that ssh is given where it is one and the same everywhere; "" where others are there too."""
+    remote = [layer for step in steps for layer in step.layers if layer.program in ("ssh", *OVER_HOSTS, *MPI)]
+    named = {known(word) for layer in remote for word in layer.words[:2]}
+    other = any(layer.program != "ssh" or not layer.words for layer in remote)
+    text = next(iter(named), None) if len(named) == 1 and not other else None
+    return text if text is not None and hosts.count(text) == 1 else ""
 
 
 def _told(reading: ShellReading, steps: Sequence[Started], main: Started | None) -> Iterator[Counted]:
