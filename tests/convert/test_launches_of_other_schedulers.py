@@ -91,6 +91,24 @@ def test_one_rank_is_on_one_node(head: str, run: str) -> None:
     assert (told["nodes"], told["ranks"], told["GPUs"]) == ("1", "1 on each node", "1 on each node")
 
 
+@pytest.mark.parametrize(
+    ("head", "run", "nodes", "ranks"),
+    [
+        ("#PBS -l nodes=2:ppn=24", "aprun -e A=1 -d 24 ./t", "1", "1 on each node"),
+        ("#flux: -N 2 -n 16", "flux run -c 2 ./t", "1", "1 on each node"),
+        ("#PBS -l nodes=2:ppn=24", "aprun --pes 8 ./t", "2", "4 on each node"),
+        ("#PBS -l nodes=2:ppn=24", "aprun -B ./t", "2", "24 on each node"),
+        ("#PBS -l nodes=2:ppn=24", "aprun $OPTS ./t", "2", "24 on each node"),
+    ],
+)
+def test_what_starts_one_rank_by_default_does_so_whatever_is_reserved(
+    head: str, run: str, nodes: str, ranks: str
+) -> None:
+    found = _of(f"{head}\n{run}")
+    assert (_told(found)["nodes"], _told(found)["ranks"]) == (nodes, ranks)
+    assert any("one rank by default" in each.why for each in found.findings) == (nodes == "1")
+
+
 @pytest.mark.parametrize("run", ["solver -i a.dat", "source ../go.sh"])
 def test_slots_on_which_no_line_is_known_to_start_ranks_are_no_ranks(run: str) -> None:
     found = _of(f"#PBS -l nodes=2:ppn=16\nmodule load solver\n{run}")

@@ -23,9 +23,10 @@ _JSRUN = table(
 )
 _APRUN = table(
     (
-        (1, "np=n npernode=N depth=d cc=cpu-binding env=e,environment-override j=cpus-per-cu"),
+        (1, "np=n,pes npernode=N,pes-per-node depth=d,cpus-per-pe cc=cpu-binding"),
+        (1, "env=e,environment-override j=cpus-per-cu"),
         (1, "S sn sl L p r D m"),
-        (0, "b bypass-app-transfer q quiet ss T sync-output"),
+        (0, "batch-args=B b bypass-app-transfer q quiet ss T sync-output"),
     )
 )
 _FLUX = table(

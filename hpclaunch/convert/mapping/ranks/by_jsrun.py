@@ -25,6 +25,9 @@ _TOLD = frozenset(
         *("nodes", "gpus_per_task", "gpus_per_node", "time"),
     )
 )
+# What starts one rank where no option counts them: aprun(1), -n; flux-submit(1), "Description".
+_ONE_BY_DEFAULT = ("aprun", "flux run", "flux submit")
+_COUNTS = ("np", "npernode", "nodes", "gpus_per_node", "tasks-per-core", "cores-per-node", "batch-args", "")
 _BINDS = ("bind", "cpu_per_rs", "depth", "cc", "launch_distribution", "latency_priority")
 
 
@@ -50,6 +53,10 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
         for each in layer.options
         if each.name in ("nrs", "tasks_per_rs", "rs_per_host", "np", "npernode")
     ]
+    if layer.program in _ONE_BY_DEFAULT and not any(each.name in _COUNTS for each in layer.options):
+        what, lines = f"{layer.program} without -n", (command.place,)
+        of_request.on_first(draft, lines, what)
+        draft.put(("ranks_per_node",), 1, lines, what, why="it starts one rank by default")
     if total == 1:
         of_request.on_first(draft, _lines(reading, command, sized), _written(sized))
         nodes = draft.number("nodes")
