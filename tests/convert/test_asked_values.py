@@ -248,3 +248,24 @@ def test_mpirun_of_lsf_is_one() -> None:
     found = convert(classified({"run.sh": text}), Options({}))
     its = {each.name: each.told for each in found.launch}
     assert (its["nodes"], its["ranks"]) == ("4", "8 on each node")
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("#PBS -l select=2:ncpus=8:ngpus=1:gpu_type=P100:mem=4gb", "gpu_type=P100"),
+        ("#PBS -l ngpus=1,walltime=10:00,gpu_model=t4", "gpu_model=t4"),
+        ("#$ -l gpu=1,gpu_type=P100", "gpu_type=P100"),
+        ('#BSUB -gpu "num=1:gmodel=TeslaP100:mode=shared"', "gmodel=TeslaP100"),
+        ("#BSUB -R \"select[gpu_model0=='TeslaP100'] rusage[ngpus_excl_p=1]\"", "gpu_model0=='TeslaP100"),
+        ("#BSUB -R \"select[gpu_model0=='TeslaP100'] span[hosts=1]\"", "gpu_model0=='TeslaP100"),
+    ],
+)
+def test_a_kind_of_gpu_is_said_and_not_dropped(line: str, kind: str) -> None:
+    (its,) = [each for each in _of(line).findings if each.what == kind]
+    assert (its.kind, its.todo) == ("left", "write gpu_type")
+
+
+@pytest.mark.parametrize("line", ["#PBS -l select=2:ngpus=1:gpu_mem=16gb", "#BSUB -gpu num=1:mode=shared"])
+def test_what_names_no_kind_of_gpu_is_none(line: str) -> None:
+    assert not any("gpu_type" in each.todo for each in _of(line).findings)

@@ -12,6 +12,12 @@ from hpclaunch.values.conversion import Place
 Places = Sequence[Place]
 # What an option asks for, its lines, and the option as it is written.
 Rule = Callable[[str, Places, str, Draft], bool]
+# As sites and schedulers call it: gpu_type=rtx6000, gpu_model=A40 (resources that a site defines), gmodel of
+# -gpu (bsub(1) of LSF 10.1), gpu_model0 of select[] (its lsload).
+_GPU_KIND = re.compile(
+    r"\b(?:n?gpus?_?(?:type|model|kind|arch|name)\d*|gmodel|accelerator_(?:type|model))={1,2}['\"]?[\w.-]+"
+)
+_KIND = "it names a kind of GPU as its own site does, and without one a job takes GPUs of any kind"
 _TIME = re.compile(r"(?:\d{1,9}-\d+(?::\d+){2}|\d{1,9}(?::\d+){1,3})")
 
 
@@ -27,6 +33,13 @@ def put_number(key: str, text: str, places: Places, what: str, draft: Draft) -> 
         return False
     draft.put((key,), int(text), places, what)
     return True
+
+
+def say_gpu_kind(value: str, places: Places, draft: Draft) -> None:
+    """What names the kind of the GPUs among what is asked for, each once: how a site calls them no line
+    tells."""
+    for written in dict.fromkeys(_GPU_KIND.findall(value)):
+        draft.say("left", places, written, why=_KIND, todo="write gpu_type")
 
 
 def put_count(key: str) -> Rule:

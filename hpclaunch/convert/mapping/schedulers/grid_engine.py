@@ -13,6 +13,7 @@ from hpclaunch.convert.mapping.schedulers.asked_values import (
     put_name,
     put_number,
     put_seconds,
+    say_gpu_kind,
 )
 
 # Parallel environments that sites set up with $pe_slots, which is all slots on one host (sge_pe(5)).
@@ -47,6 +48,8 @@ def _resources(value: str, places: Places, what: str, draft: Draft) -> bool:
         elif name in _MEMORY:
             draft.say("replaced", places, part, why=MEMORY)
             found = True
+    if found:
+        say_gpu_kind(value, places, draft)
     return found
 
 

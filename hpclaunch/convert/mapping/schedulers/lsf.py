@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.schedulers.asked_values import (
     put_name,
     put_number,
     put_time,
+    say_gpu_kind,
 )
 from hpclaunch.convert.reading import Directive
 
@@ -78,9 +79,11 @@ def _requirement(value: str, places: Places, what: str, draft: Draft) -> bool:
     if gpus := _EXCLUSIVE.search(value):
         found |= put_number("gpus_per_node", gpus[1], places, what, draft)
     if _SPAN.search(value):
-        return put_number("nodes", "1", places, what, draft)
-    if on_node := _PTILE.search(value):
+        found |= put_number("nodes", "1", places, what, draft)
+    elif on_node := _PTILE.search(value):
         found |= put_number("ranks_per_node", on_node[1], places, what, draft)
+    if found:
+        say_gpu_kind(value, places, draft)
     return found
 
 
@@ -94,7 +97,10 @@ def _application(value: str, places: Places, what: str, draft: Draft) -> bool:
 
 def _gpus(value: str, places: Places, what: str, draft: Draft) -> bool:
     each = _NUMBER.search(value)
-    return bool(each) and put_number("gpus_per_node", each[1] if each else "", places, what, draft)
+    found = bool(each) and put_number("gpus_per_node", each[1] if each else "", places, what, draft)
+    if found:
+        say_gpu_kind(value, places, draft)
+    return found
 
 
 RULES: dict[str, Rule] = {

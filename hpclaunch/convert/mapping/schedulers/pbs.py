@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hpclaunch.convert.cores import MEMORY
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import threads
-from hpclaunch.convert.mapping.schedulers.asked_values import Places, put_number, put_seconds
+from hpclaunch.convert.mapping.schedulers.asked_values import Places, put_number, put_seconds, say_gpu_kind
 from hpclaunch.convert.reading import Directive
 
 _OF_NODES = {
@@ -35,6 +35,8 @@ def put_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
         elif name in _MEMORY:
             draft.say("replaced", places, part, why=MEMORY)
             found = True
+    if found:
+        say_gpu_kind(value, places, draft)
     return found
 
 
