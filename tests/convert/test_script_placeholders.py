@@ -1,6 +1,7 @@
 """What whoever copies a script is to fill in is asked for, and is neither a name nor a redirection."""
 
 import pytest
+from script_cases import loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -286,3 +287,16 @@ def test_an_expression_of_a_template_is_kept_in_a_text_of_another_program() -> N
     text = "awk '{{ n if n else 0 }}' a\nsrun -N 2 -n 2 --mpi=none ./t\n"
     found = convert(classified({"go.sh": text}), Options({}))
     assert not [each for each in found.findings if each.kind == "repaired"]
+
+
+def test_what_slurm_is_asked_for_between_the_lines_of_a_template_counts() -> None:
+    text = (
+        '{% extends "base.sh" %}\n{% block head %}\n{% set many = jobs|map(attribute="many")|sum %}\n'
+        "{{ super() -}}\n#SBATCH -t 3:00:00\n{% if many %}\n#SBATCH --ntasks={{ many }}\n{% endif %}\n"
+        "{% endblock %}\nsrun --mpi=none ./solve\n"
+    )
+    found = convert(classified({"head.sh": text}), Options({}))
+    assert [each for each in found.findings if each.kind == "defect"] == []
+    job = loaded(found.job)
+    assert job["time"] == "3:00:00"
+    assert "--ntasks={{many}}" in found.job

@@ -21,12 +21,17 @@ _SLURM = re.compile(r"#SBATCH(?=[ \t-])(.*)")
 _LOADLEVELER = re.compile(r"#[ \t]*@[ \t]*([A-Za-z_][\w.]*)[ \t]*(?:$|=(.*))")
 _QUEUE = "queue"
 _LONG = 20_000  # characters
+# An expression of Jinja's is one word of the line, whatever blanks it has beside its marks.
+_FILLED_IN = re.compile(r"\{\{[ \t]*([^{} \t]+)[ \t]*\}\}")
 
 
 def directives(source: Source) -> tuple[Directive, ...]:
     """Those that a scheduler reads, most of them before the first command, each with its words. Of a text
     that sbatch would refuse they are what can be recovered."""
     text = source.text.replace("\r\n", "\n")
+    if "{%" in text:
+        shown = ("" if _of_template(line) else line for line in text.split("\n"))
+        text = "\n".join(_FILLED_IN.sub(r"{{\1}}", line) if line[:1] == "#" else line for line in shown)
     begins = "" if text.startswith("#!") else "#!\n"
     try:
         found = [
@@ -58,7 +63,11 @@ def directives(source: Source) -> tuple[Directive, ...]:
 def begins_command(line: str) -> bool:
     """Whether a scheduler that reads up to the first command reads no further: a line of a template's own,
     {% if x %}, is in no script that is made of it."""
-    return line.strip()[:1] not in ("", "#") and not line.lstrip().startswith("{%")
+    return line.strip()[:1] not in ("", "#") and not _of_template(line)
+
+
+def _of_template(line: str) -> bool:
+    return line.lstrip().startswith("{%")
 
 
 def _of_loadleveler(name: str, lines: list[str]) -> list[Directive]:

@@ -128,4 +128,6 @@ def _changes(
                 yield number, now, "quote"
     for number in suspects:
         if lines[number - 1].strip() not in ("", ":"):
-            yield number, ":", "left out"
+            # A template's own line is in no script that is made of it, and so no command there.
+            of_template = lines[number - 1].lstrip().startswith(("{%", "{{"))
+            yield number, "" if of_template else ":", "left out"
