@@ -57,6 +57,16 @@ def test_what_tells_whose_it_is_tells_how_ranks_find_each_other(lines: str, mpi:
     assert not [each for each in found.findings if each.kind == "assumed" and each.key == "mpi"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["module load openmpi/gcc/1.4.3\nmpirun -np 8 ./app", "/opt/openmpi-1.2.8/bin/mpirun -np 8 ./app"],
+)
+def test_of_an_open_mpi_that_srun_cannot_start_it_is_asked(line: str) -> None:
+    job, found = _of(line)
+    assert job["mpi"] == script_cases.ASK
+    assert any(each.key == "mpi" and "before 1.5" in each.why for each in found.findings)
+
+
 @pytest.mark.parametrize("line", ["mpiexec -n 8 -ppn 4 ./app", "mpirun -np 8 ./app", "mpiexec -n 8 ./app"])
 def test_of_crays_mpi_is_asked_how_its_ranks_find_each_other(line: str) -> None:
     job, found = _of(f"module load cray-mpich/8.1\n{line}")

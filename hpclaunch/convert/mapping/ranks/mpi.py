@@ -12,7 +12,7 @@ from msgspec import Struct
 from hpclaunch.convert.cores import CORES
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import of_mpirun
-from hpclaunch.convert.mapping.ranks.mpi_library import CRAY, INTEL_MPI, OPEN_MPI, Library
+from hpclaunch.convert.mapping.ranks.mpi_library import CRAY, INTEL_MPI, OPEN_MPI, Library, is_before_srun
 from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import path, split
@@ -269,6 +269,10 @@ def put_kind(command: Command, layer: Layer, library: Library | None, draft: Dra
             why = "under srun its ranks find each other by Slurm's libpmi2.so, which this variable names"
             todo = f"write env: {{{_PMI_LIBRARY}: ...}}, with the path that it has at the site"
             draft.say("question", lines, _PMI_LIBRARY, why=why, todo=todo)
+    elif library is not None and is_before_srun(library.old):
+        why = f"{library.old} is of an Open MPI before 1.5, and srun starts ranks of later ones"
+        question = f"pmix, or pmi2 before release 2: {why}"
+        draft.ask(("mpi",), question, lines, layer.called)
     elif library is not None and library.old:
         why = f"{library.old} is of Open MPI 1, which knows PMI-2, where it was built with it, and no PMIx"
         draft.put(("mpi",), "pmi2", lines, layer.called, why=why)

@@ -58,6 +58,9 @@ _BEFORE_PMIX = re.compile(
     r"|(?:^|[-/])(?:foss|gompi)[-/]201[0-6][ab]\b"
 )
 
+# srun starts ranks of Open MPI 1.5 and later ("MPI and UPC Users Guide" of Slurm 2.3).
+_BEFORE_SRUN = re.compile(r"mpi(?:/(?:gcc|intel|pgi|64))*[-_/@]?v?1\.[0-4](?!\d)")
+
 
 class Library(Struct, frozen=True):
     """An MPI by its name, and what tells it. `old` is what tells an Open MPI without PMIx, and `beside`
@@ -82,6 +85,11 @@ def of(reading: ShellReading, command: Command, layer: Layer) -> Library | None:
 def is_before_pmix(text: str) -> bool:
     """Whether a module or a folder is of an Open MPI without PMIx."""
     return _BEFORE_PMIX.search(text.lower()) is not None
+
+
+def is_before_srun(text: str) -> bool:
+    """Whether what tells an Open MPI without PMIx tells one that srun starts no ranks of."""
+    return _BEFORE_SRUN.search(text.lower()) is not None
 
 
 def by_options(layer: Layer) -> Library | None:
