@@ -153,7 +153,7 @@ _SET = "X=a\nexport Y=b\nZ=$X-c\nW=d\n"
 @pytest.mark.parametrize(
     ("line", "perhaps"),
     [
-        ("srun --cpu-bind=$Z ./app < > more", {3, 4, 5}),  # an X in Z, and Y, which is exported
+        ("srun --cpu-bind=$Z ./app < > more", {3, 5}),  # an X in Z; Y, which is exported, is carried
         ("cat $Z < > more", {3, 5}),
         ("eval $(./made) $W", set()),  # Y, which is exported, is carried: nobody knows the run
         ('eval "$(conda shell.bash hook)"\nsrun ./t', set()),
