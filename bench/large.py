@@ -193,6 +193,9 @@ _PLAIN: dict[str, Callable[[int], str]] = {
     "names of one read": lambda size: "read " * (size // 5) + "<<< x\n",
     "backticks": _lines("A=`date +%%s%06d`\n"),
     "arithmetic": _lines("A=$((A + %06d))\n"),
+    "scripts written and submitted": _lines(
+        "cat > r%06d.sh <<E\n#!/bin/bash\n#SBATCH -N 2\nsrun ./t %06d\nE\nsbatch r%06d.sh\n"
+    ),
     "sources": _lines("source folder/config_%06d.sh\n"),
     "environments": _lines("source /opt/x%06d/env.sh\n"),
     "environments on conditions": _lines("if [ -f /opt/x%06d ]; then source /opt/x%06d; fi\n"),

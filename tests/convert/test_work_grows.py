@@ -42,6 +42,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "commands of the host": _lines("cp a# b#"),
     "conditions": _lines("if [ -f a# ]; then echo #; else exit #; fi"),
     "files and submissions": _lines("cat > a#.txt <<E\nx\nE\nsbatch r#.sh"),
+    "written and submitted": _lines("cat > r#.sh <<E\n#!/bin/bash\nsrun ./t #\nE\nsbatch r#.sh"),
     "tees": _lines("echo # | tee -a log#"),
     "secrets": _lines("export A#_TOKEN=Hunter2secret#"),
     "directives": _lines("#SBATCH --comment=x"),
