@@ -77,7 +77,8 @@ def _rows() -> Iterator[_Row]:
     yield _row("srun", "PMI_RANK PMI_SIZE PMI_FD PMI_ID PMI_JOBID PMI_SPAWNED")
     yield _row("srun", "PMIX_SECURITY_MODE PMIX_PTL_MODULE PMIX_GDS_MODULE PMIX_HOSTNAME PMIX_VERSION")
     # Pyxis's options by another way, since its release 0.21 (PYXIS_CONTAINER_IMAGE, ...; args.c).
-    yield _row("pyxis", "PYXIS_*")
+    # And what Slurm calls the options of a plugin (src/common/spank.h).
+    yield _row("pyxis", "PYXIS_* _SLURM_SPANK_OPTION_pyxis_*")
     # Set in each rank: mpirun(1) of Open MPI, "Exported environment variables"; MVAPICH2's and Intel MPI's
     # guides of the user.
     yield _row("mpirun", "OMPI_COMM_WORLD_* OMPI_UNIVERSE_* MV2_COMM_WORLD_* MPI_LOCALRANKID MPI_LOCALNRANKS")

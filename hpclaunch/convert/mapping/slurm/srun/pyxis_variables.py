@@ -1,14 +1,17 @@
-"""Options of Pyxis that variables give: from its release 0.21 on, where the command line does not (README.md
-of Pyxis 0.21, "Environment variables")."""
+"""Options of Pyxis that variables give, where the command line does not: its own from its release 0.21 on
+(README.md of Pyxis 0.21, "Environment variables"), and those that Slurm has for the options of each plugin
+(src/common/spank.c of Slurm: srun reads the one, slurmstepd the other)."""
 
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, origin_of
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import known
+from hpclaunch.readback.shell.values import Value, known
 
 _PREFIX = "PYXIS_CONTAINER_"
+_OF_STEPD = "_SLURM_SPANK_OPTION_pyxis_"
+_OF_PLUGINS = (f"SLURM_SPANK_{_OF_STEPD}", _OF_STEPD)
 _VALUES = frozenset(("IMAGE", "MOUNTS", "WORKDIR", "NAME", "SAVE", "ENV"))
 # What 1 and what 0 stand for.
 _SWITCHES = {
@@ -18,6 +21,7 @@ _SWITCHES = {
     "WRITABLE": ("container-writable", "container-readonly"),
     "READONLY": ("container-readonly", "container-writable"),
 }
+_OPPOSITE = {name: other for pair in _SWITCHES.values() for name, other in (pair, pair[::-1])}
 _ON = frozenset(("1", "true", "yes", "y"))
 _OFF = frozenset(("0", "false", "no", "n"))
 
@@ -26,22 +30,27 @@ def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> It
     """Those of the variables that are exported to the srun, but for what its own options say."""
     names = {each.name for each in given}
     for variable, value in {**dict(command.environment), **dict(command.prefix)}.items():
-        part = variable.removeprefix(_PREFIX)
-        if part == variable:
+        name, text = _option(variable, value)
+        if not name or name in names or _OPPOSITE.get(name) in names:
             continue
+        names.add(name)
         in_front = variable in dict(command.prefix)
-        places = (
-            (command.place,) if in_front else origin_of(reading, variable, command.place) or (command.place,)
-        )
-        if part in _VALUES:
-            name = f"container-{part.lower()}"
-            if name not in names and value:
-                yield Asked(name, value, variable, places, "variable")
-            continue
-        both = _SWITCHES.get(part)
-        text = (known(value) or "").lower()
-        if both and text in _ON | _OFF and names.isdisjoint(both):
-            yield Asked(both[text in _OFF], None, variable, places, "variable")
+        places = () if in_front else origin_of(reading, variable, command.place)
+        yield Asked(name, text, variable, tuple(places) or (command.place,), "variable")
+
+
+def _option(variable: str, value: Value) -> tuple[str, Value | None]:
+    """The option that a variable gives, with its value; no name where it gives none."""
+    for prefix in _OF_PLUGINS:
+        if variable.startswith(prefix):
+            return variable.removeprefix(prefix).replace("_", "-"), value or None
+    part = variable.removeprefix(_PREFIX)
+    if part == variable:
+        return "", None
+    if part in _VALUES:
+        return (f"container-{part.lower()}" if value else ""), value
+    both, text = _SWITCHES.get(part), (known(value) or "").lower()
+    return (both[text in _OFF] if both and text in _ON | _OFF else ""), None
 
 
 def say(found: Sequence[Asked], draft: Draft) -> None:
