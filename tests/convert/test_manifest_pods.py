@@ -294,6 +294,18 @@ def test_gpus_that_stand_in_no_container_are_asked_for(pod: str, gpus: object) -
     assert _value(found, "gpus_per_node") == gpus
 
 
+def test_what_all_containers_of_a_pod_have_together_is_told_by_each_amount() -> None:
+    spec = _container("[./t]", "{}").removesuffix("}")
+    amounts = "limits: {cpu: 4, hugepages-2Mi: 8Mi}, requests: {memory: 2Gi}"
+    found = converted(f"{_JOB}  template: {{spec: {spec}, resources: {{{amounts}}}}}}}\n")
+    said = {each.what: each.kind for each in found.findings if "of the pod" in each.what}
+    assert said == {
+        "limits cpu of the pod: 4": "replaced",
+        "limits hugepages-2Mi of the pod: 8Mi": "left",
+        "requests memory of the pod: 2Gi": "replaced",
+    }
+
+
 def test_pods_without_gpus_have_none_that_stand_idle() -> None:
     launcher = f"{{template: {{spec: {_container('[mpirun, -np, 2, ./x]', '{}')}}}}}"
     worker = f"{{replicas: 4, template: {{spec: {_container('[sleep]', '{}')}}}}}"

@@ -116,3 +116,17 @@ def test_a_rendered_text_gives_the_names_of_secrets_alone(tmp_path: Path) -> Non
         again = parse_job(found.job, "job.yaml", str(tmp_path), ("command=true",)).value
         assert again.secrets == ("WANDB_API_KEY",)
         assert again.env["LR"] == "0.1"
+
+
+@pytest.mark.parametrize("address", ["reg.example/team/x:1", "reg.lab.example:5000/x"])
+def test_a_password_in_front_of_a_registry_is_in_no_output(address: str, tmp_path: Path) -> None:
+    text = (POD % "").replace(f", --tag, {S}", "").replace("a/b:1", f"ada:sesame@{address}")
+    for name, said in outputs(text, tmp_path, "pod.yaml").items():
+        assert "sesame" not in said, name
+        assert address in said, name
+
+
+def test_a_digest_behind_an_image_is_no_password(tmp_path: Path) -> None:
+    image = "reg.example/team/x:tag@sha256:" + "0a" * 32
+    text = (POD % "").replace(f", --tag, {S}", "").replace("a/b:1", image)
+    assert all(image in said for said in outputs(text, tmp_path, "pod.yaml").values())

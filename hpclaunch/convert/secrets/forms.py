@@ -54,6 +54,14 @@ _FORMS = tuple(
         # No user has a number for a name: nodes=1:ppn=16.
         ("PASSWORD", rf"(?<![^\s=\"',;(\[])(?!\d+:)[\w.-]{{1,40}}:{_OF_USER}@(?!sha256:)", "@", ":"),
         ("TOKEN", r"\b\w[\w+.-]{0,20}://(?P<value>[^\s/:@\"'${}]{16,200})@", "://", "@"),
+        # No image has a user, and no other address one before a name with a dot and a path.
+        (
+            "PASSWORD",
+            r"(?<![^\s=\"',;(\[])(?!\d+:)[\w.+-]{1,40}:(?P<value>[^\s/@\"'$:#{}<>]{1,200})"
+            r"@(?=[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?::\d{1,5})?/)",
+            "@",
+            "/",
+        ),
         # Enroot's USER@REGISTRY#IMAGE.
         ("PASSWORD", r"\b[\w.+-]{1,40}:(?P<value>[^\s/@\"'$:#]+)@[\w.-]+#", "@", "#"),
         ("PASSWORD", rf"\bsshpass[ \t]+-p[ \t]*{VALUE}", "sshpass"),

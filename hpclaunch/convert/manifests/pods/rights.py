@@ -44,6 +44,7 @@ def put(workload: Workload, draft: Draft) -> None:
         _context(of_all, pod, is_first, draft)
         _misplaced(pod, is_first, draft)
         _namespaces(pod, draft)
+        _of_all_containers(pod, draft)
         _amounts(pod, workload.ranks, draft)
 
 
@@ -156,6 +157,22 @@ def _namespaces(pod: Pod, draft: Draft) -> None:
                 else "under Slurm ranks have the host's own; on Kubernetes see whether it is needed"
             )
             draft.say(kind, [field.at], f"{name}: true", why=why, todo=todo)  # type: ignore[arg-type]
+
+
+def _of_all_containers(pod: Pod, draft: Draft) -> None:
+    """What the containers of a pod have together: CPU, memory and huge pages alone (PodSpec.resources, since
+    Kubernetes 1.32; the API server refuses others there)."""
+    resources = pod.spec.get("resources")
+    for group, amounts in resources.fields() if resources is not None else ():
+        for name, field in amounts.fields():
+            what = f"{group} {name} of the pod: {field.text()}"
+            if is_gpu(name):
+                field.take()  # how many there are is a question
+            elif name in _OWNED:
+                draft.say("replaced", [field.at], what, why=_OWNED[name])
+            else:
+                why = "what a pod as a whole asks for is CPU, memory and huge pages, which a job does not"
+                draft.say("left", [field.at], what, why=why)
 
 
 def _asked(pod: Pod, first: Pod) -> bool:
