@@ -171,7 +171,7 @@ def _of_all_containers(pod: Pod, draft: Draft) -> None:
             elif name in _OWNED:
                 draft.say("replaced", [field.at], what, why=_OWNED[name])
             else:
-                why = "what a pod as a whole asks for is CPU, memory and huge pages, which a job does not"
+                why = "no job asks for it"
                 draft.say("left", [field.at], what, why=why)
 
 
