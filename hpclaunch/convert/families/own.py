@@ -239,6 +239,18 @@ def convert(name: str, text: str, draft: Draft, options: Options, points: Sequen
         found = own_sweep.put(found, points, draft)
     for key, value, what in facts(found, options):
         draft.put(key, value, found.place_of(key), what)
+    _say_untold(name, found, draft)
+    if options.render is not None and not any(fact.is_open for fact in draft.facts.values()):
+        from hpclaunch.convert.families.own_search import search  # most texts are others'
+
+        search(found, draft, options.render, options.site)
+        return
+    _put_of_ranks(found, draft)
+    _put_of_site(name, found, draft, options)
+
+
+def _say_untold(name: str, found: Rendered, draft: Draft) -> None:
+    """What the text does not tell of the job, and its lines that are not understood."""
     if found.folder:
         draft.say(
             "assumed",
@@ -263,11 +275,10 @@ def convert(name: str, text: str, draft: Draft, options: Options, points: Sequen
                 why=why,
                 todo="look at this line yourself",
             )
-    if options.render is not None and not any(fact.is_open for fact in draft.facts.values()):
-        from hpclaunch.convert.families.own_search import search  # most texts are others'
 
-        search(found, draft, options.render, options.site)
-        return
+
+def _put_of_ranks(found: Rendered, draft: Draft) -> None:
+    """What ranks get by tables and variables of the text."""
     folder = imported_to(found)
     if folder:
         draft.put(("image", "import"), folder, found.place("image"), "an image imported once for all nodes")
@@ -276,19 +287,23 @@ def convert(name: str, text: str, draft: Draft, options: Options, points: Sequen
     for key, text_of_group in own_groups.environment(found).items():
         draft.put(key, text_of_group, found.place_of(key), dotted(key))
     own_groups.say_unlike_seats(found, draft)
-    for part, value in seats(found.launch.tables):
-        draft.put(("bind", part), value, found.place("bind"), f"bind.{part}")
-    for key, value, shows in (
+    for part, of_each in seats(found.launch.tables):
+        draft.put(("bind", part), of_each, found.place("bind"), f"bind.{part}")
+    for key, told, shows in (
         (("gpu_type",), own_groups.gpu_kind(found.launch), "gres"),
         (("locality",), "unit" if "switches" in found.sbatch else "", "switches"),
         (("fabric", "sharp"), found.sbatch.get("network") == "sharp", "network"),
     ):
-        if value:
-            draft.put(key, value, found.place(shows), dotted(key))
+        if told:
+            draft.put(key, told, found.place(shows), dotted(key))
     if own_groups.settings(found.launch).get("strict") == "1":
         draft.put(
             ("bind", "hcas"), "strict", found.place("strict"), "an HCA that cannot be used ends the job"
         )
+
+
+def _put_of_site(name: str, found: Rendered, draft: Draft, options: Options) -> None:
+    """Hints for the site that the text is for, where it is known."""
     site = options.site or found.site
     for hint, value in hints(found) if site else ():
         if not own_pods.is_of_site(hint, found.launch):

@@ -77,37 +77,15 @@ def _read(
     """`in_job`: as a job of Slurm has its variables; `submitted`: by these commands of its own. `run` are
     sources that the script runs, and that are no configurations, and `required` variables without which it
     ends."""
-    environment, arguments = given.environment, given.arguments
     main = chosen(sources) if script is None else script
-    walker = Walker(sources)
-    walker.most = given.most
-    for source in sources:
-        _parse(walker, source.name)
-    walker.wanted.update({name: {} for name in required})
-    walker.required.update(required)
-    for name in () if in_job else NAMES:
-        walker.state.set(name, Variable(None))
-    _give(walker, environment)
-    folder.submitted(walker, environment)
-    for name, part in given.parts:
-        walker.state.set(name, Variable((part,)))
-    walker.given = len(given.parts)
+    walker = _walker(sources, given, required=required, in_job=in_job)
     several = sources if len(sources) > 1 else ()
     sourced = {name for source in several for name in walker.files.sourced_by(source.name)}.union(run)
     configurations = [source.name for source in sources if source.name != main and source.name not in sourced]
     complete = [_walked(walker, name) for name in configurations]
-    _give(walker, {name: text for name, text in environment.items() if _changed(walker, name, text)})
-    walker.state.be_another()
-    walker.options.clear()
-    walker.asked.clear()
-    begun = tuple(each for _, each in submitted) or (starts(walker, main) if main else ())
-    begin(walker, begun)
-    walker.commands += [each for each, _ in submitted]
-    if arguments is not None and (not submitted or walker.state.arguments is None):
-        walker.state.arguments = tuple((inside(each),) if each else () for each in arguments)
-    walker.script = main
+    begun = _begun(walker, main, given, submitted)
     told = next((directives(source) for source in sources if source.name == main), ())
-    folder.began(walker, told, environment)
+    folder.began(walker, told, given.environment)
     if main and all(complete):
         _walked(walker, main)
     at_end = walker.environment()
@@ -118,9 +96,9 @@ def _read(
     if walker.late and not required:
         required = walker.late
         return _read(sources, script, given, in_job=in_job, submitted=submitted, run=run, required=required)
-    left = [source.name for source in sources if source.name != main and source.name in sourced - walker.seen]
-    for name in left:
-        _walked(walker, name)
+    for source in sources:
+        if source.name != main and source.name in sourced - walker.seen:
+            _walked(walker, source.name)
     return ShellReading(
         tuple(sources),
         main,
@@ -133,7 +111,7 @@ def _read(
         () if walker.has_enough() else tuple(walker.statements()),
         tuple(dict.fromkeys(walker.unclear)),
         subshells=tuple(dict.fromkeys(walker.subshells)),
-        arguments=None if arguments is None else tuple(arguments),
+        arguments=None if given.arguments is None else tuple(given.arguments),
         asks=tuple(walker.asked),
         started=begun,
         followed=tuple(walker.followed),
@@ -142,6 +120,42 @@ def _read(
         perhaps_exported=frozenset(walker.state.perhaps_exported),
         at_end=at_end,
     )
+
+
+def _walker(sources: Sequence[Source], given: _Given, *, required: Collection[str], in_job: bool) -> Walker:
+    """Before the first line: with what the operator gave, and with Slurm's variables where it is a job."""
+    walker = Walker(sources)
+    walker.most = given.most
+    for source in sources:
+        _parse(walker, source.name)
+    walker.wanted.update({name: {} for name in required})
+    walker.required.update(required)
+    for name in () if in_job else NAMES:
+        walker.state.set(name, Variable(None))
+    _give(walker, given.environment)
+    folder.submitted(walker, given.environment)
+    for name, part in given.parts:
+        walker.state.set(name, Variable((part,)))
+    walker.given = len(given.parts)
+    return walker
+
+
+def _begun(
+    walker: Walker, main: str, given: _Given, submitted: Sequence[tuple[Command, Started]]
+) -> tuple[Started, ...]:
+    """Behind the configurations the script begins, with its own arguments: by what it is started."""
+    environment, arguments = given.environment, given.arguments
+    _give(walker, {name: text for name, text in environment.items() if _changed(walker, name, text)})
+    walker.state.be_another()
+    walker.options.clear()
+    walker.asked.clear()
+    begun = tuple(each for _, each in submitted) or (starts(walker, main) if main else ())
+    begin(walker, begun)
+    walker.commands += [each for each, _ in submitted]
+    if arguments is not None and (not submitted or walker.state.arguments is None):
+        walker.state.arguments = tuple((inside(each),) if each else () for each in arguments)
+    walker.script = main
+    return begun
 
 
 def inner(command: Command, words: Sequence[Value] | None = None) -> tuple[Command, ...]:
