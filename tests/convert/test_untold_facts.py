@@ -281,3 +281,11 @@ def test_what_is_said_of_carried_values_stands_in_the_texts_too() -> None:
     (why,) = (each.why for each in found.findings if each.key == "rendezvous")
     assert " ".join(text(found).split()).count(why) == 1
     assert why in markdown(found).replace("\\", "")
+
+
+def test_a_job_name_with_no_letter_for_a_job_is_said_where_the_name_is_the_scripts() -> None:
+    job, found = _of("-N 1 -J 北风 --gres=gpu:1 -t 5", "python t.py")
+    assert job["name"] == "run"
+    own = next(each for each in found.findings if each.key == "name")
+    assert "'北风' is no name" in own.why
+    assert own.places[0].line == 2

@@ -82,6 +82,8 @@ def _submitted_often(reading: ShellReading, draft: Draft) -> None:
 
 def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> None:
     each = given.get("job-name")
+    own: tuple[Place, ...] = ()
+    why = ""
     if each is not None:
         text = each.text
         if text is None or _VARIABLE.search(text):
@@ -95,15 +97,16 @@ def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
         if good:
             draft.put(("name",), good, each.places, each.written, why=why)
             return
+        own = each.places if text else ()
     submits = next((each for each in reading.of("sbatch") if each.place in reading.followed), None)
     if submits is None:
-        put_name_of(reading.script, (Place(reading.script),), draft)
+        put_name_of(reading.script, (*own, Place(reading.script)), draft, why)
         return
     script = srun.read(submits.words)[1][:1]
     if script and known(script[0]):
-        put_name_of(known(script[0]) or "", (submits.place,), draft)
+        put_name_of(known(script[0]) or "", (*own, submits.place), draft, why)
     else:
-        put_name_of(reading.script, (Place(reading.script),), draft, _NOT_BY_SCRIPT)
+        put_name_of(reading.script, (*own, Place(reading.script)), draft, why or _NOT_BY_SCRIPT)
 
 
 def put_name_of(script: str, places: tuple[Place, ...], draft: Draft, why: str = "") -> None:
