@@ -59,9 +59,10 @@ _SCHEME = re.compile(
 _FIELD = re.compile(r"[\d.,]+[a-zA-Z]*|[a-z_]{1,6}")  # of sort --key, or a field's name
 # Keys of a dictionary of data, as programs that train ask for: --input-key prompt, --label_key answer.
 _OF_DATA = re.compile(
-    r"(?:^|_)(?:ANSWER|AUDIO|BUCKET|CAPTION|CHAT|CHOSEN|COLUMN|CONTEXT|DATA|DATASET|DICT|FEATURE|ID|IMAGE|IMG"
-    r"|INDEX|INPUT|JSON|LABEL|MESSAGES?|METRIC|OUTPUT|PROMPT|QUESTION|REJECTED|RESPONSE|REWARD|REWARD_FN|SORT|SPLIT"
-    r"|TARGET|TEXT|TOOL|VIDEO)_KEY(?:_?[0-9]{1,2})?$"
+    r"(?:^|_)(?:ANSWER|AUDIO|BUCKET|CAPTION|CHAT|CHOSEN|COLUMN|CONTEXT|DATA|DATASET|DICT|FEATURE|HYP|ID|IMAGE"
+    r"|IMG|INDEX|INPUT|JSON|LABEL|LANG|LANGUAGE|MESSAGES?|METRIC|OUTPUT|PROMPT|QUESTION|REF|REFERENCE|REJECTED"
+    r"|RESPONSE|REWARD|REWARD_FN|SORT|SPEAKER|SPLIT|TARGET|TEXT|TOOL|TRANSCRIPT|TRANSCRIPTION|UTTERANCE"
+    r"|VIDEO)_KEY(?:_?[0-9]{1,2})?$"
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_.]{0,30}[0-9]?")
 _FILE = re.compile(r"[\w./-]+\.(?:pem|key|crt|cer|pub|asc|gpg|json|ya?ml|txt|py)", re.IGNORECASE)
