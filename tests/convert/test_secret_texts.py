@@ -241,6 +241,14 @@ def test_what_may_be_a_secret_is_one(text: str) -> None:
     assert values(text)
 
 
+def test_a_key_behind_the_dollar_of_a_template_is_a_secret_and_an_argument_is_none() -> None:
+    key = "7Xc0ffee77Xc0ffee77X"
+    assert hide(f"WANDB_API_KEY=${key}") == f"WANDB_API_KEY={HIDDEN}"
+    assert hide(f"./t --api-key ${{{key[0]}}}{key[1:]}") == f"./t --api-key {HIDDEN}"
+    for text in ("WANDB_API_KEY=$1", "API_KEY=${2}", 'HF_TOKEN="$1_$2"', "API_KEY=$KEY_OF_ALL_THE_TEAM"):
+        assert hide(text) == text
+
+
 def test_a_key_of_data_that_looks_like_no_name_is_a_secret() -> None:
     assert (
         hide(f"./t --input-key {S}9 --data-api-key prompt")
