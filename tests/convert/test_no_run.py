@@ -109,3 +109,21 @@ def test_what_a_preparation_asks_srun_for_is_not_said_to_be_asked_for_by_no_line
     assert "--gpus-per-task=2 of the srun in line 3" in asked["gpus_per_node"]
     assert "-n 1 of the srun in line 3" in asked["ranks_per_node"]
     assert not [each for each in asked.values() if "no line asks Slurm" in each]
+
+
+def test_a_name_that_a_script_without_a_known_run_has_from_who_submits_is_said_once() -> None:
+    lines = (
+        'if [ "${CASE_DIR-none}" = none ]; then exit; fi\ncd $CASE_DIR\nOUT=$CASE_DIR/out\n'
+        "ls *.in | xargs -P 4 -n 1 $CASE_DIR/bin/solve -o $OUT\n"
+    )
+    found = convert(classified({"go.sh": f"#!/bin/bash\n#SBATCH -N 1 -n 1 -t 9\n{lines}"}), Options({}))
+    said = [each for each in found.findings if "the shell of who submits" in each.why]
+    assert [(each.kind, each.what) for each in said] == [("left", "CASE_DIR")]
+    assert "--env" in said[0].todo
+
+
+@pytest.mark.parametrize("line", ["A=b\necho $A $HOME $SLURM_JOB_ID", "echo ${TOOL:-x}", "$LAUNCHER ./t"])
+def test_what_a_script_gives_or_asks_for_is_not_said_to_be_of_who_submits(line: str) -> None:
+    found = convert(classified({"go.sh": f"#!/bin/bash\n#SBATCH -N 1 -n 1 -t 9\n{line}\n"}), Options({}))
+    assert [each.key for each in found.findings if each.key == "command"]
+    assert not [each for each in found.findings if "the shell of who submits" in each.why]

@@ -1,12 +1,14 @@
 """What is told of a launch whose run is not found: its ranks, GPUs and MPI, as far as sbatch was asked for
 them, and what the script exports."""
 
+import re
 from collections.abc import Set
 
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import of_no_run
+from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.slurm.batch import hints
 from hpclaunch.convert.mapping.slurm.numbers import run_sizes, sizes
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
@@ -21,6 +23,12 @@ _OTHERS = (
 _GPUS = frozenset(("gres", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task"))
 _TASKS = frozenset(("ntasks", "ntasks-per-node", "ntasks-per-gpu"))
 THE_RUN = "the run"
+_WORD = re.compile(r"\w+")
+_NOT_GIVEN = (
+    "no line gives it a value: the script has it from the shell of who submits, where no module and no file "
+    "that it sources sets it, and the command, which is asked for, may need it"
+)
+_GIVE = "convert again with --env NAME=VALUE, or write the name in `inherit` where the command reads it"
 
 
 class Unknown(Struct, frozen=True):
@@ -44,6 +52,7 @@ def put(reading: ShellReading, found: Allocation, unknown: Unknown, draft: Draft
         doubt = _beside(reading, _GPUS) or run_sizes.NO_GPUS
         run_sizes.no_gpus(reading, found, unknown.places, draft, doubt)
     _ranks(reading, found, unknown, draft)
+    _of_the_submitter(reading, unknown, draft)
     if draft.number("ranks_per_node") != 1 or draft.number("nodes") != 1:
         none = f"none for ranks that do not use MPI{hints.of_mpi(reading)}"
         question = f"pmix, pmi2 or none: {unknown.why}; {none}"
@@ -60,6 +69,20 @@ def _ranks(reading: ShellReading, found: Allocation, unknown: Unknown, draft: Dr
         theirs = _beside(reading, _TASKS) or "no line asks Slurm for so many tasks"
         doubt = ranks.doubt or f"{unknown.why}, and {theirs}"
         draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", ranks.places, "the run")
+
+
+def _of_the_submitter(reading: ShellReading, unknown: Unknown, draft: Draft) -> None:
+    """The script's own names that no line gives a value: sbatch hands on the shell of who submits (sbatch(1),
+    --export), and a job inherits only what it names."""
+    asked = frozenset(_WORD.findall(f"{unknown.why} {unknown.todo}"))
+    names = {
+        name: min(places)
+        for name, places in reading.wanted.items()
+        if places and not owner(name) and name not in asked and not reading.given(name)
+    }
+    if names:
+        lines = tuple(dict.fromkeys(names.values()))
+        draft.say("left", lines, ", ".join(names), why=_NOT_GIVEN, todo=_GIVE)
 
 
 def _beside(reading: ShellReading, names: Set[str]) -> str:
