@@ -127,3 +127,12 @@ def test_what_a_script_gives_or_asks_for_is_not_said_to_be_of_who_submits(line: 
     found = convert(classified({"go.sh": f"#!/bin/bash\n#SBATCH -N 1 -n 1 -t 9\n{line}\n"}), Options({}))
     assert [each.key for each in found.findings if each.key == "command"]
     assert not [each for each in found.findings if "the shell of who submits" in each.why]
+
+
+@pytest.mark.parametrize("asks", ["python --version", "python3 -V", "./solve --help", "julia --version"])
+def test_a_program_that_only_tells_of_itself_is_not_the_run(asks: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -n 1 --gpus-per-node=1 -t 9\n"
+    alone = loaded(convert(classified({"go.sh": f"{head}{asks}\nnotebook serve &\nwait\n"}), Options({})).job)
+    assert alone["command"] == ASK
+    behind = loaded(convert(classified({"go.sh": f"{head}python3 t.py -V\n{asks}\n"}), Options({})).job)
+    assert behind["command"] == ["python3", "t.py", "-V"]

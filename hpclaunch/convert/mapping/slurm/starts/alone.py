@@ -58,6 +58,7 @@ _AROUND = (*IN_FRONT, *ENVIRONMENTS, *BINDERS)
 _OF_DEVICES = re.compile(r"nvidia-\S+|rocm-\S+|ibstat\w*|ibv_\w+")
 _OF_BATCH = re.compile(r"#SBATCH[ \t]+-")
 _FILE = re.compile(r"\.(?:py|sh|bash|jl|R|pl)$")  # of a program, as its name ends
+_OF_ITSELF = frozenset(("-V", "-VV", "-version", "--version", "--help"))  # a program tells it, and ends
 _FAR = ("config_file", "use_deepspeed", "deepspeed_", "mpirun_hostfile")  # what accelerate goes by
 _OF_HOSTS = ("hostfile", "host", "include", "nnodes", "node_rank")
 
@@ -155,6 +156,8 @@ def _may_be_anything(command: Command) -> bool:
     found = layers(command.words)
     its = found[-1].words
     name = program_of(its) if its else ""
+    if _tells_of_itself(found[-1]):
+        return False
     if any(layer.program in (*MPI, *SUBMITTERS) for layer in found):
         return False  # it was looked at, and is not the run; what sbatch starts is in another job
     return bool(re.match(r"[./]*\w", name)) and not (
@@ -164,6 +167,10 @@ def _may_be_anything(command: Command) -> bool:
         or _OF_DEVICES.fullmatch(name)
         or command.background
     )
+
+
+def _tells_of_itself(program: Layer) -> bool:
+    return len(program.words) == 2 and known(program.words[1]) in _OF_ITSELF
 
 
 def commands(reading: ShellReading) -> list[Command]:
@@ -313,6 +320,8 @@ def _may_be_run(command: Command) -> bool:
     program = known((first.words if first is its[-1] and first.words else command.words)[0]) or ""
     if first.program in (enroot.PROGRAM, *other_runtimes.PROGRAMS):
         return first.program != singularity.SHELL or bool(its[-1].words)
+    if _tells_of_itself(its[-1]):
+        return False
     return bool(_RUNS.match(program)) and program.rpartition("/")[2] not in _HELPS
 
 
