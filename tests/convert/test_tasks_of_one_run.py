@@ -37,3 +37,29 @@ def test_what_starts_them_or_one_task_is_no_assumption(asked: str, run: str, ran
     found, told = _told(asked, run)
     assert found == ranks
     assert "assumed" not in {kind for kind, _, _ in told}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("-N 2-3", "-N 2-3 is a range"),
+        ("-N $COUNT", "-N $COUNT is a range or not known"),
+        ("-n 6", "-n 6 leaves it to Slurm"),
+        ("--gpus=6", "--gpus=6 leaves it to Slurm"),
+        ("-w n[1-3]", "a job has all hosts"),
+    ],
+)
+def test_the_one_node_of_a_run_is_assumed_where_the_job_may_have_several(asked: str, said: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH {asked}\n#SBATCH -t 5\npython main.py\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert loaded(found.job)["nodes"] == "1"
+    (told,) = (each for each in found.findings if each.became == "nodes: 1" and each.kind == "assumed")
+    assert said in told.why
+    assert "on the first node alone" in told.why
+
+
+@pytest.mark.parametrize("asked", ["-N 1", "-n 1", "--gpus=1", "-N 1 -n 6", "-n 6 --ntasks-per-node=6"])
+def test_the_one_node_of_a_job_is_no_assumption(asked: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH {asked}\n#SBATCH -t 5\npython main.py\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert not [each for each in found.findings if "first node" in each.why]

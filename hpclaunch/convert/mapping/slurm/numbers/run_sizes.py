@@ -18,6 +18,7 @@ from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
 
 _OF_SCRIPT = "one run of the script"
+_ON_FIRST = "the run is on the first node alone"
 _ONCE = "the script starts its command once, without srun and mpirun"
 # What salloc, mpirun and launchers for GPUs are told of how many there are.
 _COUNT = frozenset(("ntasks", "ntasks-per-node", "np", "npernode", "nproc_per_node", "num_processes"))
@@ -243,9 +244,14 @@ def _put_told(told: launchers.FanOut, draft: Draft) -> None:
 def _put_nodes(places: tuple[Place, ...], nodes: int, what: str, found: Allocation, draft: Draft) -> None:
     """The nodes of the run, which are other than those of the job."""
     told = draft.facts.get(("nodes",))
+    asked = next((each for each in draft.findings if (each.kind, each.key) == ("question", "nodes")), None)
     draft.unsay(("nodes",))
     if told is None or told.is_open:
         draft.put(("nodes",), nodes, places, what)
+        if asked is not None and what == _OF_SCRIPT:
+            why = "; ".join(filter(None, (asked.why.partition(": ")[2], _ON_FIRST)))
+            todo = "where it goes to the others by itself write `nodes` in the job file"
+            draft.say("assumed", asked.places, asked.what, became=f"nodes: {nodes}", why=why, todo=todo)
         return
     if isinstance(told.value, int) and told.value < nodes:
         draft.put(("nodes",), nodes, places, what, why=f"another line asks for {told.value} alone")
