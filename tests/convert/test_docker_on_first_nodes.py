@@ -48,3 +48,17 @@ def test_a_launcher_that_is_the_entrypoint_is_not_started_by_each_rank(
 ) -> None:
     job: dict[str, Any] = loaded(_converted(f"docker run --gpus all {words}", 1).job)
     assert job["command"] == command
+
+
+@pytest.mark.parametrize(
+    ("hosts", "told"),
+    [("scontrol show hostnames | paste -sd,", ASK), ("scontrol show hostnames 'n[1-2]' | paste -sd,", "1")],
+)
+def test_the_srun_of_a_script_that_asks_for_its_jobs_hosts_asks_for_no_nodes(hosts: str, told: str) -> None:
+    lines = (
+        f"all=$({hosts})\n"
+        "srun docker run -d --gpus 4 --name box lab.io/x:1 sleep infinity\n"
+        'srun -N 1 docker exec box mpirun -N 4 --host "$all" ./t\n'
+    )
+    found = convert(classified({"go.sh": f"#!/bin/bash\n{lines}"}), Options({}))
+    assert (loaded(found.job)["nodes"], loaded(found.job)["ranks_per_node"]) == (told, "4")

@@ -7,7 +7,7 @@ from hpclaunch.convert.draft import Draft, sayable
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm.batch import batch_options, edited
-from hpclaunch.convert.mapping.slurm.batch.asked import NODES, Asked, number, of_batch, submitting
+from hpclaunch.convert.mapping.slurm.batch.asked import NODES, Asked, number, of_batch, own_hosts, submitting
 from hpclaunch.convert.mapping.slurm.numbers.sizes import OF_GPUS, Allocation, Gpus, gpus_of, last, sizes
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import either_of
@@ -198,6 +198,7 @@ def _of_several_nodes(reading: ShellReading) -> tuple[Place, ...]:
             place for name, places in reading.wanted.items() for place in places if _OF_NODES.match(name)
         )[:3]
         or tuple(each.place for each in reading.assigned if _OF_NODES.search(shown(each.value)))[:3]
+        or own_hosts(reading)[:3]
     )
 
 

@@ -173,8 +173,20 @@ def outside_allocation(reading: ShellReading) -> Command | None:
         return None
     if _OF_JOB in reading.written or any(name.startswith(_OF_JOB) for name in reading.wanted):
         return None
+    if own_hosts(reading):
+        return None
     asks = [each.name for each in of_command(reading, runs[-1])]
     return runs[-1] if any(name in OF_ALLOCATION for name in asks) else None
+
+
+def own_hosts(reading: ShellReading) -> tuple[Place, ...]:
+    """Where the script asks for the hosts of the job that it runs in: scontrol without a list takes that of
+    SLURM_JOB_NODELIST (scontrol(1), "show hostnames")."""
+    return tuple(
+        each.place
+        for each in reading.of("scontrol")
+        if [known(word) for word in each.words[1:]] in (["show", "hostnames"], ["show", "hostname"])
+    )
 
 
 def of_command(reading: ShellReading, command: Command) -> tuple[Asked, ...]:
