@@ -10,6 +10,7 @@ from hpclaunch.convert.draft import Draft, Key, dotted, shown
 _SURE = re.compile(
     r"""(?<!<)<[A-Za-z][\w .,:/-]*(?:[A-Z]{2}|[ _-]|(?i:your|path|name|dir|id))[\w .,:/-]*>"""
     r"|(?<!<)<[A-Z][A-Z0-9]+>"
+    r"""|(?<!<)<[A-Za-z][\w .,:/-]{0,60}?\b(?:like|such as|for example|e\.g\.),? ["'][^"'<>\n]{0,80}["']>"""
     r"|@[A-Z][A-Z0-9_]+@|%[A-Z][A-Z0-9_]+%|%%\w+%%"
     r"|(?<![A-Za-z])(?:your|YOUR|Your)(?:(?=[_./-])|(?<=R)(?=[A-Z]))[\w-]*"
     r"|(?<![\w.-])/path/to(?=/|$)|(?<![A-Za-z])(?:path_to|PATH_TO)_\w*"
@@ -28,6 +29,9 @@ _NAMED = re.compile(
     r"(?<![\w$])(?<!\$\{)(?<!\bs[/|#,@:!])(?<!# )"
     r"_{0,2}(?:[A-Z][A-Z0-9]*_)*PLACEHOLDER(?:_[A-Z0-9]+)*_{0,2}(?!\w)"
 )
+# A tag may have capitals (github.com/distribution/reference, regexp.go), and none of them is the name of what
+# it says: a program replaces that, sed s/IMAGE_TAG/$tag/.
+_TAG = re.compile(r"(?<=:)(?:[A-Z]+_)*(?:TAG|VERSION|SHA|HASH|COMMIT|DIGEST|BUILD_(?:ID|NUMBER))$")
 # A formatted text of Python, whose braces its program fills in: f"saved to {folder}".
 _FORMATTED = re.compile(r"(?<!\w)(?:[fF][rR]?|[rR][fF])(?P<quote>\\?[\"'])(?:(?!(?P=quote))[^\n])*(?P=quote)")
 _BLANK = re.compile(r"\s")
@@ -58,6 +62,8 @@ def ask(draft: Draft) -> None:
             continue
         words = [*_texts(fact.value)]
         sure = next(filter(None, (to_fill_in(text, perhaps=key[0] in _AS_A_WHOLE) for text in words)), "")
+        if not sure and key[0] == "image" and (tag := _TAG.search(str(fact.value))):
+            sure = tag[0]
         perhaps = "" if sure else next(filter(None, map(to_fill_in, words)), "")
         if sure and key[0] == "inherit":
             for each in draft.drop_values("inherit", (fact.value,)):

@@ -198,3 +198,34 @@ spec:
     found = convert(classified({"pod.yaml": text}), Options({}))
     told = [each.what for each in found.findings if host in each.why and "filled in" in each.why]
     assert told == (["nodelist of the site"] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("tag", "asked"),
+    [("IMAGE_TAG", True), ("VERSION", True), ("BUILD_NUMBER", True), ("STABLE", False), ("24.05-PY3", False)],
+)
+def test_the_tag_of_an_image_that_is_the_name_of_one_is_asked_for(tag: str, asked: bool) -> None:
+    job, found = _of(f"{_WHOLE}srun --mpi=pmix --container-image=reg.io/wind/solver:{tag} ./t\n")
+    assert ("image" in _asked(found), job["image"] == ASK) == (asked, asked)
+
+
+@pytest.mark.parametrize(
+    ("value", "asked"),
+    [('<node address like "10.1.2.3">', True), ("<port, e.g. '9000'>", True), ('a < b like "c"', False)],
+)
+def test_words_with_an_example_in_quotes_are_to_be_filled_in(value: str, asked: bool) -> None:
+    text = f"""\
+apiVersion: v1
+kind: Pod
+metadata: {{name: wind}}
+spec:
+  containers:
+  - name: wind
+    image: reg.io/wind:1
+    command: [./t]
+    env:
+    - name: STORE
+      value: {value}
+"""
+    found = convert(classified({"pod.yaml": text}), Options({}))
+    assert _asked(found) == ({"env.STORE"} if asked else set())
