@@ -34,6 +34,14 @@ def test_a_relative_path_of_a_mount_is_one_below_the_root(path: str, volume: str
     assert (fact.value if fact is not None else "") == mount
 
 
+def test_a_volume_of_no_kind_is_an_empty_folder() -> None:
+    mount = "{name: v, mountPath: /steps, readOnly: true}"
+    draft = converted(_MOUNTED.replace("MOUNT", mount).replace("{name: v, VOLUME}", "{name: v}"))
+    assert draft.facts["mounts", 0].value == "v:/steps:ro"
+    assert draft.hints["volumes.v"] == {"empty_dir": {}}
+    assert not any("no site has such a volume" in each.why for each in draft.findings)
+
+
 def test_one_file_of_a_config_map_is_asked_about() -> None:
     mount = "{name: v, mountPath: /t, subPath: start.sh}"
     text = _MOUNTED.replace("MOUNT", mount).replace("VOLUME", "configMap: {name: scripts}")

@@ -38,11 +38,15 @@ def short_name(name: str) -> str:
 
 def behind(volume: Field, folder: str, claims: Claims) -> Behind | None:
     """What a mount of `folder` in a volume shows; None for kinds of volumes that no site can name."""
+    named = volume.get("name")
+    name = named.text() if named is not None else "volume"
     for key, read in _KINDS.items():
         field = volume.get(key)
         if field is not None:
-            named = volume.get("name")
-            return read(field, named.text() if named is not None else "volume", folder, claims)
+            return read(field, name, folder, claims)
+    if all(key == "name" for key, _ in volume.fields()):
+        # SetDefaults_Volume in kubernetes/kubernetes, pkg/apis/core/v1/defaults.go
+        return Behind(("empty", "", ""), name, {"empty_dir": {}}, "an empty folder (the API's default)")
     return None
 
 
