@@ -177,3 +177,32 @@ def test_nodes_that_a_second_template_asks_for_are_not_those_of_the_first(first,
     draft = _manifest("PyTorchJob", {"Master": master, "Worker": worker})
     found = [each.kind for each in draft.findings if each.what == "nodeSelector of the Worker"]
     assert found == ([kind] if kind else [])
+
+
+_PREPARED = "pip install wind\nexport LR=2\n./fit --all\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "worker", "is_same"),
+    [
+        ("bash", f"# the workers wait\n{_PREPARED}", True),
+        ("bash", _PREPARED.replace("export", "\n  # half of it\nexport"), True),
+        ("bash", _PREPARED.replace("LR=2", "LR=3"), False),
+        ("bash", _PREPARED.replace("LR=2", "LR='\n# 2'"), False),
+        ("bash", _PREPARED.replace("export", "cat > a <<E\n# b\nE\nexport"), False),
+        ("bash", f"#!/bin/sh\n{_PREPARED}", False),
+        ("./run", f"# the workers wait\n{_PREPARED}", False),
+    ],
+)
+def test_texts_of_a_shell_that_differ_in_comments_are_one_command(
+    program: str, worker: str, is_same: bool
+) -> None:
+    pods = {
+        name: _container("a:1", [program, "-c", text], 8)
+        for name, text in (("Master", _PREPARED), ("Worker", worker))
+    }
+    draft = _manifest("PyTorchJob", pods)
+    said = {each.what for each in draft.findings if "differ in comments alone" in each.why}
+    assert said == ({"command of the Worker"} if is_same else set())
+    has_one = ("command",) in draft.facts and not draft.facts["command",].is_open
+    assert has_one == is_same

@@ -260,8 +260,11 @@ def _others(first: Pod, other: Pod, draft: Draft, *, has_command: bool) -> None:
         if key == "name":
             continue
         field.take()
-        if twin is not None and twin.plain() == field.plain():
-            draft.say("carried", [field.place], f"{key} of the {other.of}", became=f"that of the {first.of}")
+        is_same = twin is not None and twin.plain() == field.plain()
+        if is_same or (key in _COMMAND and commands.is_alike(first, other, key)):
+            why = "" if is_same else "they differ in comments alone"
+            became = f"that of the {first.of}"
+            draft.say("carried", [field.place], f"{key} of the {other.of}", became=became, why=why)
         elif key in _VARIABLES or (key in _COMMAND and has_command):
             continue
         elif key in _OF_NO_JOB:

@@ -4,7 +4,8 @@ The operator tells all pods of the same world, whatever they run (SetPodEnv of k
 pkg/controller.v1/pytorch/envvar.go), and so does a job with groups.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from os.path import basename
 
 from msgspec.structs import replace
 
@@ -15,7 +16,9 @@ from hpclaunch.convert.manifests.pods import environment, told
 from hpclaunch.convert.manifests.pods.environment import Config, Variable
 from hpclaunch.convert.manifests.running import command, launchers
 from hpclaunch.convert.manifests.running.launch import Launch, read
+from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.names import SHELLS
 
 _KEYS = ("command", "args")
 # What else may differ has its own place, or its own question.
@@ -33,15 +36,41 @@ _OF_LAUNCH = (
 def differ(first: Pod, other: Pod) -> bool:
     """Whether both have a command, and not the same."""
     texts = [
-        [
-            word.text()
-            for key in _KEYS
-            if (field := pod.container.get(key)) is not None
-            for word in field.items()
-        ]
+        [word for key in _KEYS if (field := pod.container.get(key)) is not None for word in _read(pod, field)]
         for pod in (first, other)
     ]
     return all(texts) and texts[0] != texts[1]
+
+
+def is_alike(first: Pod, other: Pod, key: str) -> bool:
+    """Whether a field of the command is the same in both, but for comments in the text of a shell."""
+    fields = [pod.container.get(key) for pod in (first, other)]
+    texts = [_read(pod, field) if field else [] for pod, field in zip((first, other), fields, strict=True)]
+    return all(texts) and texts[0] == texts[1]
+
+
+def _read(pod: Pod, field: Field) -> list[str]:
+    """The words, of which a shell's have no comments: it does not read them."""
+    words = [word.text() for word in field.items()]
+    command = pod.container.get("command")
+    start = next((word.text() for word in command.items()), "") if command is not None else ""
+    is_shells = basename(start) in SHELLS
+    return ["\n".join(_no_comments(word)) if is_shells and "\n" in word else word for word in words]
+
+
+def _no_comments(text: str) -> Iterator[str]:
+    """The lines without those of comments alone, and all from a here-document on, which has none."""
+    goes_on = has_document = False
+    quotes = {"'": 0, '"': 0}
+    for line in text.split("\n"):
+        stripped = line.strip()
+        is_comment = not stripped or (stripped.startswith("#") and not stripped.startswith("#!"))
+        is_quoted = any(number % 2 for number in quotes.values())
+        if is_comment and not (is_quoted or goes_on or has_document):
+            continue
+        quotes = {each: number + line.count(each) for each, number in quotes.items()}
+        goes_on, has_document = line.endswith("\\"), has_document or "<<" in line
+        yield line
 
 
 def of_pod(
