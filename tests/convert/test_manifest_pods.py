@@ -316,6 +316,17 @@ def test_pods_without_gpus_have_none_that_stand_idle() -> None:
 
 
 @pytest.mark.parametrize(
+    ("resources", "said"),
+    [(_GPUS, "pods that had not ended kept their GPUs"), ("{}", "pods that had not ended kept their cores")],
+)
+def test_pods_that_nobody_deletes_keep_what_they_have(resources: str, said: str) -> None:
+    master = f"    Master: {{replicas: 1, template: {{spec: {_container('[./t]', resources)}}}}}\n"
+    found = converted(f"{_TORCH}{master}  runPolicy: {{cleanPodPolicy: None}}\n")
+    (why,) = (each.why for each in found.findings if each.what == "cleanPodPolicy: None")
+    assert why.startswith(said)
+
+
+@pytest.mark.parametrize(
     ("limits", "gpus", "said"),
     [
         ("nvidia.com/gpu: 2, nvidia.com/gpumem: 3000, nvidia.com/gpucores: 30", 2, "nvidia.com/gpumem: 3000"),

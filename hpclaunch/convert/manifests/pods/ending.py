@@ -47,7 +47,7 @@ def put(workload: Workload, draft: Draft) -> None:
     _time(limits, workload, draft)
     replicas = [pod.template for pod in (workload.starter, workload.ranks, *workload.others)]
     for holder in (*outer, *templates, *(_above(template, workload) for template in replicas)):
-        _rules(holder, draft)
+        _rules(holder, workload, draft)
     container = workload.ranks.container.get("restartPolicy")
     if container is not None:
         container.take()
@@ -90,7 +90,15 @@ def _time(limits: list[Field], workload: Workload, draft: Draft) -> None:
     draft.put(("time",), text, places, f"{name}: {least}", why=why)
 
 
-def _rules(holder: Field, draft: Draft) -> None:
+def _kept(workload: Workload, draft: Draft) -> str:
+    """What pods hold that nobody deletes: those of an MPIJob wait for ever, any others where they have not
+    ended by themselves (CleanPodPolicyNone in kubeflow/training-operator, controller.v1/common/job.go)."""
+    gpus = draft.facts.get(("gpus_per_node",))
+    held = "cores and memory" if gpus is not None and gpus.value == 0 else "GPUs"
+    return f"{'workers' if workload.is_apart else 'pods that had not ended'} kept their {held}"
+
+
+def _rules(holder: Field, workload: Workload, draft: Draft) -> None:
     for name, why in _REPLACED.items():
         field = holder.get(name)
         if field is not None and not _is_said(field, draft):
@@ -107,8 +115,8 @@ def _rules(holder: Field, draft: Draft) -> None:
         if text in ("Running", "All"):
             draft.hint("kubernetes.clean_pods", text, [clean.at], "cleanPodPolicy")
         else:
-            why = "workers kept their GPUs after the end, until somebody deleted them; hpclaunch lets them go"
-            draft.say("replaced", [clean.at], f"cleanPodPolicy: {text}", why=why)
+            why = f"{_kept(workload, draft)} after the end, until somebody deleted them"
+            draft.say("replaced", [clean.at], f"cleanPodPolicy: {text}", why=f"{why}; hpclaunch lets them go")
     if ttl is not None and not _is_said(ttl, draft):
         number = ttl.number()
         if number is not None:
