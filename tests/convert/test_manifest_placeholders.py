@@ -326,3 +326,11 @@ def test_a_place_in_what_is_told_of_an_object_that_is_not_converted_is_said() ->
     assert draft.refused
     asked = next(each for each in draft.findings if each.what == "image: reg/${TEAM}/x:1")
     assert (asked.kind, asked.todo) == ("question", "convert again with --env TEAM=VALUE")
+
+
+@pytest.mark.parametrize(("name", "is_left"), [("RANK", False), ("PET_NNODES", False), ("SHARD", True)])
+def test_what_the_operator_tells_a_pod_is_no_place_for_envsubst(name: str, is_left: bool) -> None:
+    listed = 'command: [torchrun, --nproc_per_node=$GPUS, --nnodes=$NODES, train.py, "--batch=${BATCH}"]'
+    text = f'command: [bash, -c, "torchrun --nnodes=4 --nproc_per_node=8 --node_rank=${name} train.py"]'
+    draft = converted(TEMPLATE.replace(listed, text), **GIVEN)
+    assert any(each.what == f"${name}" for each in draft.findings if each.kind == "left") == is_left

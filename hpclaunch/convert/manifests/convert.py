@@ -157,7 +157,7 @@ def _job(
     world.ask(workload, launch, own, draft)
     parts.compare(workload, own, beside, draft, options)
     parts.ask_which_container(workload, draft)
-    placeholders.put(launch, {**first, **own}, templates, draft)
+    placeholders.put(launch, {**first, **own}, told.texts(workload, first), templates, draft)
     placeholders.ask_as_for_the_name(workload.root.get("metadata", "name"), draft)
     faults.put(workload, (first, own), draft, options)
 

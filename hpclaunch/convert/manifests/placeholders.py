@@ -6,7 +6,7 @@ as a number tells that a file is meant for envsubst.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from os.path import basename
 
 from msgspec import Struct
@@ -119,11 +119,16 @@ def ask_as_for_the_name(name: Field | None, draft: Draft) -> None:
 
 
 def put(
-    launch: Launch, variables: Mapping[str, Variable], templates: Mapping[str, Template], draft: Draft
+    launch: Launch,
+    variables: Mapping[str, Variable],
+    told: Collection[str],
+    templates: Mapping[str, Template],
+    draft: Draft,
 ) -> None:
     """Asks for what places stand in facts of the job, and says those that none of its questions names. Where
     a file is none for envsubst the program gets $NAME as it stands: a defect. `variables` are those of the
-    pods, `templates` the texts that are filled in by their files."""
+    pods, `told` the names that their controller sets in them too, `templates` the texts that are filled in
+    by their files."""
     for key, fact in list(draft.facts.items()):
         text = _literal(key, fact.value, launch, variables)
         names = names_in(text)
@@ -142,7 +147,7 @@ def put(
             what = f"{'the command' if key[0] == 'command' else key[1]}: {shown(text, 60)}"
             draft.say("defect", fact.places, what, why=why, todo="write what is meant into the job file")
     for file, each in templates.items():
-        _say_left(file, each, variables, draft)
+        _say_left(file, each, {*variables, *told}, draft)
 
 
 def say_of_refused(templates: Mapping[str, Template], draft: Draft) -> None:
@@ -187,8 +192,9 @@ def _asked(key: Key) -> str:
     return _MAY_HAVE_PLACES[str(key[0])]
 
 
-def _say_left(file: str, template: Template, variables: Mapping[str, Variable], draft: Draft) -> None:
-    """How --env answers the questions, and places that no question is about."""
+def _say_left(file: str, template: Template, of_pods: Collection[str], draft: Draft) -> None:
+    """How --env answers the questions, and places that no question is about. `of_pods` are the names that a
+    shell in a pod has by itself."""
     asked: set[str] = set()
     for number, each in enumerate(draft.findings):
         listed = each.why.partition(f"{template.by} puts in ")[2].split(", ")
@@ -202,7 +208,7 @@ def _say_left(file: str, template: Template, variables: Mapping[str, Variable], 
         for name in names_in(line):
             left.setdefault(name, []).append(number)
     for name, lines in left.items():
-        own = name in variables or re.search(rf"\b{name}=", template.text)
+        own = name in of_pods or re.search(rf"\b{name}=", template.text)
         is_none = bool(template.names) and name not in template.names
         if name in asked or own or is_none or is_secret(name):
             continue
