@@ -62,6 +62,9 @@ def test_addresses_that_no_line_tells_are_those_of_the_job() -> None:
             {"cpus": ["0-7", "8-15", "16-23", "24-31"], "memory": "none"},
         ),
         ("--cpu-bind=none", {"cpus": "none", "memory": "none"}),
+        # The word that makes it print what it binds.
+        ("--cpu-bind v,list:0:1:2:3", {"cpus": ["0", "1", "2", "3"], "memory": "none"}),
+        ("--cpu-bind=verbose,none", {"cpus": "none", "memory": "none"}),
         ("--cpu-bind depth", {}),
         ("--cpu-bind list:0:1", {"cpus": ASK}),
     ],

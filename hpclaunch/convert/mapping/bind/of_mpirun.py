@@ -28,6 +28,7 @@ _BINDS = {
     "mpiexec.hydra": "binds no rank without -bind-to (MPICH), or by its own defaults (Intel MPI)",
 }
 _LIST = re.compile(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*")
+_VERBOSE = re.compile(r"(?:v|verbose),")
 _CORES_OF_RANK = re.compile(r":pe=(\d+)", re.IGNORECASE)  # mpirun(1), "PE=n": bound to n of them
 _OF_OPENMPI = ("OMPI_MCA_", "PRTE_MCA_")
 _POLICY = re.compile(r"(?:hwloc_base|hwloc_default)_binding_policy")
@@ -189,8 +190,9 @@ def _is_rankfile(each: Option) -> bool:
 
 
 def _pals(text: str | None, places: Places, what: str, draft: Draft) -> None:
-    """--cpu-bind of HPE Cray PALS's mpiexec: list:0-7:8-15 has the CPUs of each local rank."""
-    first, _, lists = (text or "").partition(":")
+    """--cpu-bind of HPE Cray PALS's mpiexec: list:0-7:8-15 has the CPUs of each local rank. The word in front
+    makes it print what it binds (its mpiexec(1): `verbose,list:...`)."""
+    first, _, lists = _VERBOSE.sub("", text or "", count=1).partition(":")
     per_node = draft.number("ranks_per_node")
     entries = lists.split(":")
     if first == "list" and per_node and per_node <= len(entries) and all(map(_LIST.fullmatch, entries)):
