@@ -41,6 +41,11 @@ def _job(found: Conversion) -> dict[str, Any]:
         ("export OMPI_MCA_hwloc_base_binding_policy=none\nmpirun -np 8 --bind-to core ./t", {}),
         ("PRTE_MCA_hwloc_default_binding_policy=none mpirun -np 8 ./t", _NONE),
         ("mpirun -np 8 --prtemca hwloc_default_binding_policy none ./t", _NONE),
+        # The switch of Open MPI up to 1.6, by both its names.
+        ("export OMPI_MCA_opal_paffinity_alone=0\nmpirun -np 8 ./t", _NONE),
+        ("mpirun -np 8 --mca mpi_paffinity_alone 0 ./t", _NONE),
+        ("mpirun -np 8 -mca mpi_paffinity_alone 1 ./t", {}),
+        ("mpirun -np 8 -mca mpi_paffinity_alone $ALONE ./t", _ASKED),
         (
             "mpiexec -ppn 4 -bind-to user:0+1,8,16,24 ./t",
             {"cpus": ["0-1", "8", "16", "24"], "memory": "none"},

@@ -32,6 +32,8 @@ _VERBOSE = re.compile(r"(?:v|verbose),")
 _CORES_OF_RANK = re.compile(r":pe=(\d+)", re.IGNORECASE)  # mpirun(1), "PE=n": bound to n of them
 _OF_OPENMPI = ("OMPI_MCA_", "PRTE_MCA_")
 _POLICY = re.compile(r"(?:hwloc_base|hwloc_default)_binding_policy")
+# Of Open MPI up to 1.6, where it is the switch for binding each rank to a processor (its FAQ, "Tuning").
+_ALONE = re.compile(r"(?:mpi|opal)_paffinity_alone")
 _RANKFILE = re.compile(r"rmaps_(?:rank_?file_path|rankfile|default_rankfile)|rank_?file")
 _CPUS = re.compile(r"cpu-set|cpu-list|slot-list|(?:hwloc_base|hwloc_default)_(?:cpu_set|cpu_list|slot_list)")
 # What a library of MPI reads in each rank, and binds it by.
@@ -117,13 +119,15 @@ def of_program(words: Sequence[Value], places: Places, draft: Draft) -> None:
 
 def is_parameter(name: str) -> bool:
     """Whether a parameter of Open MPI says to what ranks are bound."""
-    return any(pattern.fullmatch(name) for pattern in (_POLICY, _RANKFILE, _CPUS))
+    return any(pattern.fullmatch(name) for pattern in (_POLICY, _ALONE, _RANKFILE, _CPUS))
 
 
 def put_parameter(name: str, value: str | None, places: Places, what: str, draft: Draft) -> None:
     """What such a parameter says, None for a value that is not told."""
     if _POLICY.fullmatch(name):
         policy(value, places, what, draft)
+    elif _ALONE.fullmatch(name):
+        policy("none" if value is not None and value.strip() in _OFF else value, places, what, draft)
     else:
         ask_cpus(places, what, draft)
 

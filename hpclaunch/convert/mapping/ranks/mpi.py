@@ -28,7 +28,7 @@ _OF_THE_LAUNCH = (
     "plm_", "prte_", "orte_", "rmaps_", "rtc_", "ras_", "odls_", "oob_", "routed_", "ess_", "state_",
     "grpcomm_", "iof_", "dfs_", "filem_", "allow_run_as_root", "hwloc_base_binding_policy",
     "hwloc_default_binding_policy", "hwloc_base_report_bindings", "mca_base_param_files",
-    ENV_LIST,
+    "mpi_paffinity_alone", "opal_paffinity_alone", ENV_LIST,
 )  # fmt: skip
 MAPPINGS = ("rmaps_base_mapping_policy", "rmaps_default_mapping_policy")
 _MOST = 1000  # options
