@@ -26,6 +26,28 @@ def test_nodes_and_ranks_are_those_of_the_list(lines: str, nodes: str | None, ra
 
 
 @pytest.mark.parametrize(
+    ("lines", "nodes"),
+    [
+        ("gpus=$(ds_ssh nvidia-smi -L | wc -l)\ndeepspeed t.py --gpus $gpus", ASK),
+        ("deepspeed --num_nodes 3 t.py\nds_ssh rm -rf /tmp/cache", "3"),
+        ("ds_ssh -f mine uptime\ndeepspeed --include a:0,1@b:0,1 t.py", "2"),
+        ("ssh b nvidia-smi\ndeepspeed t.py", "1"),
+    ],
+)
+def test_a_script_that_asks_all_hosts_of_deepspeeds_own_list_is_not_of_one_node(
+    lines: str, nodes: str
+) -> None:
+    job = loaded(convert(classified({"go.sh": f"#!/bin/bash\n{lines}\n"}), Options({})).job)
+    assert str(job["nodes"]) == nodes
+
+
+def test_hosts_that_no_line_names_are_asked_for_by_their_option() -> None:
+    found = convert(classified({"go.sh": "deepspeed --include=$where:0,1 t.py\n"}), Options({}))
+    [asked] = [each.why for each in found.findings if each.kind == "question" and each.key == "nodes"]
+    assert asked == "how many nodes: which hosts --include=${where}:0,1 names is not told"
+
+
+@pytest.mark.parametrize(
     ("devices", "count"), [('"device=6, 7"', "2"), ('"device=0,1,2"', "3"), ("2", "2"), ("device=3", "1")]
 )
 def test_devices_of_docker_are_counted(devices: str, count: str) -> None:

@@ -14,6 +14,7 @@ from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values import cpulist
 from hpclaunch.values.conversion import Place
 
+OWN_LIST = "/job/hostfile"  # DLTS_HOSTFILE, of runner.py and bin/ds_ssh
 _FILE = re.compile(r"(^|/)\.deepspeed_env$")
 _LINE = re.compile(r"([A-Za-z_]\w*)=(.*)")
 _HANDED_ON = ("NCCL", "PYTHON", "MV2", "UCX", "MLFLOW")
@@ -42,6 +43,14 @@ def hosts(reading: ShellReading, layer: Layer) -> HostList | None:
     if layer.program not in OVER_HOSTS or option is None or known(option.value or ()) == "":
         return None
     return next(lists(reading), None)
+
+
+def on_all_hosts(reading: ShellReading, layer: Layer) -> Command | None:
+    """The command that a script which names no hosts runs on those of the list that deepspeed looks for by
+    itself: it is there then, and not of one node."""
+    if layer.program != "deepspeed" or any(layer.option(name) for name in ("hostfile", "host", "include")):
+        return None
+    return next((each for each in reading.commands if each.program == "ds_ssh"), None)
 
 
 def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:

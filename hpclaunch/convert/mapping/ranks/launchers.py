@@ -139,7 +139,8 @@ def nodes_of(
     option = layer.option("nnodes")
     chosen = deepspeed.slots(layer) if layer.program == "deepspeed" else None
     if option is None and chosen is not None and chosen[0].name == "include":
-        return FanOut(chosen[2], lines_of(reading, command, chosen[0]), chosen[0].written)
+        doubt = "" if chosen[2] else f"which hosts {chosen[0].written} names is not told"
+        return FanOut(chosen[2] or None, lines_of(reading, command, chosen[0]), chosen[0].written, doubt)
     named = mpi.nodes_of(layer) if option is None and layer.program in OVER_HOSTS else None
     host = layer.option("host")
     if named is not None and host is not None:
@@ -151,6 +152,11 @@ def nodes_of(
     if in_file is not None:
         machines, place = in_file["num_machines"]
         return FanOut(machines or None, (command.place, place), f"num_machines: {machines}")
+    on_all = deepspeed.on_all_hosts(reading, layer) if option is None else None
+    if on_all is not None:
+        doubt = f"{on_all.program} asks all hosts of {deepspeed.OWN_LIST}, deepspeed's own list, which is "
+        doubt += "not given"
+        return FanOut(None, (on_all.place, command.place), on_all.program, doubt)
     if option is None:
         return _nodes_of_composer(reading, command, layer, slurm)
     count = number(option.value, reading, slurm)
