@@ -197,6 +197,7 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "tolerations: [{key: node.example.com/gpu12345, operator: Exists}]",
         "PWD=/a OLDPWD=work12345 --pwd /workspace read a b <<< 'one12345 two'",
         "wandb login --relogin && wandb login # first12345",
+        "# --log [YOUR_KEY] (after wandb login once)\necho 'first do wandb login please.'",
         "./serve -p 8080 -k 100 -p gpu-a100x8 -p /data/Set12 --login true --key name MONKEY=Business12",
         "pass=1; export PASS=12 --pass 3",
         'curl -H "Authorization: Bearer Oracle" http://169.254.169.254/opc/v2/instance/',
