@@ -269,3 +269,35 @@ def test_a_kind_of_gpu_is_said_and_not_dropped(line: str, kind: str) -> None:
 @pytest.mark.parametrize("line", ["#PBS -l select=2:ngpus=1:gpu_mem=16gb", "#BSUB -gpu num=1:mode=shared"])
 def test_what_names_no_kind_of_gpu_is_none(line: str) -> None:
     assert not any("gpu_type" in each.todo for each in _of(line).findings)
+
+
+@pytest.mark.parametrize(
+    ("line", "rest"),
+    [
+        ("#PBS -l nodes=1:ppn=4:gpus=1:RTX8000-48GB", ["RTX8000-48GB"]),
+        ("#PBS -l select=1:ncpus=32:ngpus=1:mem=9gb:model=gh300", ["model=gh300"]),
+        ("#PBS -l nodes=2:fast:ppn=8,walltime=60,qos=low", ["qos=low", "fast"]),
+        ("#PBS -l ncpus=96,walltime=60", ["ncpus=96"]),
+        ("#$ -l gpu=1,gpu_mem=8G,mem_free=8G", ["gpu_mem=8G"]),
+        ("#$ -l h_rt=60,rt_G.large=1", ["rt_G.large=1"]),
+        ("#PJM -L node=2,elapse=60,freq=2200", ["freq=2200"]),
+        ("#OAR -l {kind='v'}/host=1/gpu=1,walltime=1", ["{kind=v}"]),
+        ('#BSUB -R "span[ptile=4] affinity[core(4)] rusage[mem=9]"', ["affinity[core(4)]"]),
+        ("#BSUB -R \"select[hname='n1'] span[hosts=1]\"", ["select[hname='n1']"]),
+        ("#BSUB -gpu num=1:mode=shared:gmem=16G", ["gmem=16G"]),
+        ("#PBS -l select=2:ncpus=8:mpiprocs=4:ompthreads=2:mem=4gb,walltime=60", []),
+        ("#PBS -l nodes=2:ppn=8:gpus=1,pmem=4gb", []),
+        ("#PJM -L rscunit=u,rscgrp=small,node=2", []),
+    ],
+)
+def test_what_is_asked_for_beside_what_a_job_says_is_said(line: str, rest: list[str]) -> None:
+    its = [each.what for each in _of(line).findings if each.why.startswith("a part of what ")]
+    assert sorted(its) == sorted(rest)
+
+
+def test_gpus_of_each_task_are_not_those_of_a_node() -> None:
+    found = _of("#BSUB -n 8 -R span[ptile=4]", "#BSUB -gpu num=1/task:mode=shared")
+    assert next(each.told for each in found.launch if each.name == "GPUs") == "not determined"
+    (its,) = [each for each in found.findings if each.what == "num=1/task"]
+    assert (its.kind, its.todo) == ("left", "write gpus_per_node")
+    assert _told("#BSUB -gpu num=2/host")["GPUs"] == "2 on each node"

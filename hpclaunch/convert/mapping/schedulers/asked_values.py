@@ -4,7 +4,7 @@ Each of these gives False where the value is of no form that is known: nothing w
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.values.conversion import Place
@@ -17,6 +17,7 @@ Rule = Callable[[str, Places, str, Draft], bool]
 _GPU_KIND = re.compile(
     r"\b(?:n?gpus?_?(?:type|model|kind|arch|name)\d*|gmodel|accelerator_(?:type|model))={1,2}['\"]?[\w.-]+"
 )
+SEE = "see whether the job needs it: `hpclaunch schema job` lists what a job file can say"
 _KIND = "it names a kind of GPU as its own site does, and without one a job takes GPUs of any kind"
 _TIME = re.compile(r"(?:\d{1,9}-\d+(?::\d+){2}|\d{1,9}(?::\d+){1,3})")
 
@@ -40,6 +41,15 @@ def say_gpu_kind(value: str, places: Places, draft: Draft) -> None:
     tells."""
     for written in dict.fromkeys(_GPU_KIND.findall(value)):
         draft.say("left", places, written, why=_KIND, todo="write gpu_type")
+
+
+def say_rest(parts: Iterable[str], whose: str, places: Places, draft: Draft) -> None:
+    """What else is asked for beside that of which a job has a key, each once: a property of nodes of the
+    site's own, say."""
+    for part in dict.fromkeys(each.strip() for each in parts):
+        if part and not _GPU_KIND.search(part):  # that is said as a kind
+            why = f"a part of what {whose} is asked for, which no key of a job says"
+            draft.say("left", places, part, why=why, todo=SEE)
 
 
 def put_count(key: str) -> Rule:

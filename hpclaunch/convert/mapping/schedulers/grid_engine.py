@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.schedulers.asked_values import (
     put_number,
     put_seconds,
     say_gpu_kind,
+    say_rest,
 )
 
 # Parallel environments that sites set up with $pe_slots, which is all slots on one host (sge_pe(5)).
@@ -37,6 +38,7 @@ _MEMORY = ("h_vmem", "s_vmem", "mem_free", "m_mem_free", "virtual_free", "h_data
 
 def _resources(value: str, places: Places, what: str, draft: Draft) -> bool:
     found = False
+    rest: list[str] = []
     for part in value.split(","):
         name, _, text = part.partition("=")
         if name in ("h_rt", "s_rt"):
@@ -48,8 +50,11 @@ def _resources(value: str, places: Places, what: str, draft: Draft) -> bool:
         elif name in _MEMORY:
             draft.say("replaced", places, part, why=MEMORY)
             found = True
+        else:
+            rest.append(part)
     if found:
         say_gpu_kind(value, places, draft)
+        say_rest(rest, "Grid Engine", places, draft)
     return found
 
 

@@ -15,6 +15,7 @@ from hpclaunch.convert.mapping.schedulers.asked_values import (
     put_number,
     put_time,
     say_gpu_kind,
+    say_rest,
 )
 from hpclaunch.convert.reading import Directive
 
@@ -24,7 +25,12 @@ _NOT_TOLD = "how many of these slots are on a host is not told"
 _SPAN = re.compile(r"span\[\s*hosts\s*=\s*1\s*\]")
 _PTILE = re.compile(r"ptile=(\d+)")
 _EXCLUSIVE = re.compile(r"\bngpus_(?:excl_p|shared|physical)=(\d+)")  # before LSF had -gpu
-_NUMBER = re.compile(r"num=(\d+)")
+# Of -R: what is put here, memory (rusage) and a preference (order), but for select[] and affinity[].
+_SECTION = re.compile(r"\b(?:span|rusage|order)\[[^\]]*\]")
+_NUMBER = re.compile(r"\bnum=(\d+)(/task)?")
+# Of -gpu, beside its number and kind: how the GPUs are shared, which a job does not say.
+_SHARED = ("num", "mode", "mps", "j_exclusive", "aff")
+_OF_TASKS = "so many GPUs for each task, and how many tasks are on a node tells those of a node"
 _MINUTES = re.compile(r"\d+:\d+")
 _DOCKER = re.compile(r"docker\(\s*([^\s()]+)\s*\)")
 
@@ -84,6 +90,7 @@ def _requirement(value: str, places: Places, what: str, draft: Draft) -> bool:
         found |= put_number("ranks_per_node", on_node[1], places, what, draft)
     if found:
         say_gpu_kind(value, places, draft)
+        say_rest([_SECTION.sub("", value)], "LSF", places, draft)
     return found
 
 
@@ -96,11 +103,18 @@ def _application(value: str, places: Places, what: str, draft: Draft) -> bool:
 
 
 def _gpus(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """num=2, of each host, and num=2/task (bsub(1), -gpu)."""
     each = _NUMBER.search(value)
-    found = bool(each) and put_number("gpus_per_node", each[1] if each else "", places, what, draft)
-    if found:
-        say_gpu_kind(value, places, draft)
-    return found
+    if each is None:
+        return False
+    if each[2]:
+        draft.say("left", places, each[0], why=_OF_TASKS, todo="write gpus_per_node")
+    elif not put_number("gpus_per_node", each[1], places, what, draft):
+        return False
+    say_gpu_kind(value, places, draft)
+    its = value.split(":")
+    say_rest([part for part in its if part.partition("=")[0] not in _SHARED], "LSF", places, draft)
+    return True
 
 
 RULES: dict[str, Rule] = {

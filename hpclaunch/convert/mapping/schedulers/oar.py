@@ -11,6 +11,7 @@ from hpclaunch.convert.mapping.schedulers.asked_values import (
     put_name,
     put_number,
     put_time,
+    say_rest,
 )
 
 _PROPERTIES = re.compile(r"\{[^{}]*\}")
@@ -29,6 +30,8 @@ def _resources(value: str, places: Places, what: str, draft: Draft) -> bool:
     for other in others:
         name, _, text = other.strip().partition("=")
         found |= name == "walltime" and _walltime(text, places, other, draft)
+    if found:
+        say_rest(_PROPERTIES.findall(value), "OAR", places, draft)
     return found
 
 

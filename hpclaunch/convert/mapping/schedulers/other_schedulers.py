@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.schedulers import asked_otherwise, grid_engine, lsf, oar, pbs, pjm
 from hpclaunch.convert.mapping.schedulers.asked_values import (
+    SEE,
     Places,
     Rule,
     put_array,
@@ -26,7 +27,6 @@ from hpclaunch.convert.mapping.schedulers.asked_values import (
 from hpclaunch.convert.programs.schedulers import scheduler_of
 from hpclaunch.convert.reading import Directive, ShellReading
 
-_SEE = "see whether the job needs it: `hpclaunch schema job` lists what a job file can say"
 _OWN_FOLDER = ("PBS", "Grid Engine", "PBS or Grid Engine")
 _WRITE = "write what it asks for in the job file"
 _VARIABLE = re.compile(r"\$[A-Za-z_{(]")
@@ -62,7 +62,7 @@ def put(directives: Sequence[Directive], draft: Draft) -> None:
             option, value, what = _option(words, its)
             rule = rules.get(option)
             if rule is None or not rule(value.strip("\"'"), [directive.place], what, draft):
-                why, todo = f"an option of {its or 'Slurm'}", _SEE
+                why, todo = f"an option of {its or 'Slurm'}", SEE
                 if rule is not None and _VARIABLE.search(value):
                     why, todo = f"{why}, of which the script does not tell all", _WRITE
                 draft.say("left", [directive.place], what, why=why, todo=todo)
@@ -168,7 +168,7 @@ def _environment(value: str, places: Places, what: str, draft: Draft) -> bool:
         if name == "COPY_ALL":
             asked_otherwise.put_all_variables(value, places, what, draft)
         elif not name.strip().isidentifier():
-            draft.say("left", places, each, why="an option of LoadLeveler", todo=_SEE)
+            draft.say("left", places, each, why="an option of LoadLeveler", todo=SEE)
         elif sign:
             draft.put(("env", name.strip()), text.strip().strip("\"'"), places, what)
         elif not draft.lists("inherit", name):

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from hpclaunch.convert.cores import MEMORY
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import threads
-from hpclaunch.convert.mapping.schedulers.asked_values import Places, put_number, put_seconds, say_gpu_kind
+from hpclaunch.convert.mapping.schedulers.asked_values import (
+    Places,
+    put_number,
+    put_seconds,
+    say_gpu_kind,
+    say_rest,
+)
 from hpclaunch.convert.reading import Directive
 
 _OF_NODES = {
@@ -14,6 +20,8 @@ _OF_NODES = {
     **dict.fromkeys(("mpiprocs", "ppn"), "ranks_per_node"),
 }
 _MEMORY = ("mem", "pmem", "vmem", "pvmem")
+# What of a node is put here or by `put_threads`, or is no fact of a launch.
+_READ = frozenset((*_OF_NODES, *_MEMORY, "ncpus", "ompthreads"))
 # A node, or what it is to have, in the place of their number: no word of capitals, as those are to fill in.
 _NAME = re.compile(r"[a-z](?=.*[\d.])[\w.-]*")
 _THREADS = re.compile(r"\bompthreads=(\d+)")
@@ -24,6 +32,7 @@ _UNLIKE = "its nodes are not alike, and a job has the same ranks and GPUs on eac
 def put_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
     """-l select=2:ncpus=64:ngpus=8:mpiprocs=8 and -l nodes=2:ppn=8:gpus=8, with walltime=H:M:S among them."""
     found = False
+    rest: list[str] = []
     for part in value.split(","):
         name, _, text = part.partition("=")
         if name == "walltime":
@@ -31,12 +40,15 @@ def put_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
         elif name == "ngpus":  # without select they are of one chunk (qsub(1B) of OpenPBS, -l)
             found |= put_number("gpus_per_node", text, places, part, draft)
         elif name in ("select", "nodes"):
-            found |= _nodes(text, places, part, draft)
+            found |= _nodes(text, places, part, draft, rest)
         elif name in _MEMORY:
             draft.say("replaced", places, part, why=MEMORY)
             found = True
+        else:
+            rest.append(part)
     if found:
         say_gpu_kind(value, places, draft)
+        say_rest(rest, "PBS", places, draft)
     return found
 
 
@@ -52,8 +64,8 @@ def put_threads(directives: Sequence[Directive], draft: Draft) -> None:
             threads.put_asked(number, [directive.place], f"ompthreads={number}", _WHY_THREADS, draft)
 
 
-def _nodes(text: str, places: Places, what: str, draft: Draft) -> bool:
-    """2:ppn=8, and others behind a plus sign."""
+def _nodes(text: str, places: Places, what: str, draft: Draft, rest: list[str]) -> bool:
+    """2:ppn=8, and others behind a plus sign. What else a node is to have goes to `rest`."""
     kinds = [_kind(each) for each in text.split("+")]
     numbers = [count for count, _ in kinds if count is not None]
     if len(numbers) < len(kinds) and len(kinds) > 1:
@@ -66,6 +78,8 @@ def _nodes(text: str, places: Places, what: str, draft: Draft) -> bool:
     for resource, count in its.items():
         if resource in _OF_NODES:
             found |= put_number(_OF_NODES[resource], count, places, what, draft)
+        elif resource not in _READ:
+            rest.append(f"{resource}={count}" if count else resource)
     return found
 
 

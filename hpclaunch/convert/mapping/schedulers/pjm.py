@@ -13,6 +13,7 @@ from hpclaunch.convert.mapping.schedulers.asked_values import (
     put_name,
     put_number,
     put_seconds,
+    say_rest,
 )
 from hpclaunch.convert.reading import Directive
 
@@ -24,6 +25,7 @@ _ALL = re.compile(r"(?<![\w-])proc=(\d{1,8})(?!\d)")
 def _resources(value: str, places: Places, what: str, draft: Draft) -> bool:
     """-L node=16,elapse=01:00:00,rscgrp=large: nodes may be a shape (node=4x4x2:torus)."""
     found = False
+    rest: list[str] = []
     for part in value.split(","):
         name, _, text = part.partition("=")
         shape = _SHAPE.fullmatch(text)
@@ -36,6 +38,10 @@ def _resources(value: str, places: Places, what: str, draft: Draft) -> bool:
             found |= put_number("gpus_per_node", text, places, part, draft)
         elif name in ("rscgrp", "rscunit") and text:
             found |= name == "rscunit" or put_hint("partition")(text, places, part, draft)
+        else:
+            rest.append(part)
+    if found:
+        say_rest(rest, "PJM", places, draft)
     return found
 
 
