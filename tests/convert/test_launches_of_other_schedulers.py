@@ -324,3 +324,10 @@ def test_a_launch_that_rounds_of_a_loop_start_is_said_to_be_one_of_them(
     its = [each for each in found.findings if "rounds starts" in each.why]
     assert [said in each.why for each in its] == ([True] if said else [])
     assert not (said and any(each.what.startswith("a loop: ") for each in found.findings))
+
+
+def test_the_variable_of_a_loop_is_not_taken_from_who_submits() -> None:
+    found = _of("#OAR -l host=1,walltime=2\nfor step in 3 5; do\n  ./relax --until $step\ndone")
+    assert _told(found)["environment"] == "not determined"
+    assert not any(each.became.startswith("inherit") for each in found.findings)
+    assert "another one in each round of the loop over 3 5" in _left(found, "./relax --until")

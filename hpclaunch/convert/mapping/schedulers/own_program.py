@@ -39,6 +39,8 @@ def put(reading: ShellReading, draft: Draft) -> bool:
         put_launcher(reading, run.command, launcher, draft)
     rounds.say_rounds(run.command, draft)
     made = in_doubt(reading, [word for command in reading.commands for word in command.words])
+    # Of a loop that is no sweep here nobody's shell has the variable.
+    made = [*made, *(each.variable for each in run.command.loops if each.variable)]
     stand_ins = dict.fromkeys(made, "")
     export = run_command.export_of(reading, run)
     ranks = Ranks(export, stand_ins=stand_ins, gpus=draft.number("gpus_per_node"))
