@@ -91,3 +91,19 @@ def test_its_environment_is_told() -> None:
     became = {each.became for each in found.findings}
     assert {"env.STEPS: 20", "inherit.0: CASE"} <= became
     assert any("not all that was exported" in each.why for each in found.findings)
+
+
+def test_a_backslash_continues_a_keyword_in_comments_without_its_sign() -> None:
+    lines = ["# @ environment = COPY_ALL; A=1; \\", "#        B=two; \\", "#  C=/c", "# @ class = low"]
+    found = _of(*_HEAD[:3], *lines, "# @ queue")
+    assert _told(found)["environment"] == "A, B, C"
+    assert {"env.B: two", "env.C: /c", "site hint partition: low"} <= {each.became for each in found.findings}
+    assert not any(each.what == "\\" for each in found.findings)
+    (place,) = next(each.places for each in found.findings if each.became == "env.C: /c")
+    assert (place.line, place.last) == (4, 6)
+
+
+def test_a_keyword_behind_a_backslash_is_one_of_its_own() -> None:
+    lines = ["# @ environment = A=1; \\", "# @ node = 16", "# a remark \\", "# @ tasks_per_node = 2"]
+    found = _of(*lines, "# @ queue")
+    assert {"nodes": "16", "ranks": "2 on each node"}.items() <= _told(found).items()

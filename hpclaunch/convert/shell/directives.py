@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Iterator
 
 from hpclaunch.convert.reading import Directive, Source
 from hpclaunch.readback.shell.errors import ScriptError
@@ -19,6 +20,8 @@ _SLURM = re.compile(r"#SBATCH(?=[ \t-])(.*)")
 # LoadLeveler's keywords, in either case; `queue` sends what stands before it, and without it there is no job
 # (IBM, "LoadLeveler: Using and Administering", "Job command file syntax").
 _LOADLEVELER = re.compile(r"#[ \t]*@[ \t]*([A-Za-z_][\w.]*)[ \t]*(?:$|=(.*))")
+_KEYWORD = re.compile(r"#[ \t]*@")
+_FURTHER = re.compile(r"#(?![ \t]*@)(.*)")
 _QUEUE = "queue"
 _LONG = 20_000  # characters
 # An expression of Jinja's is one word of the line, whatever blanks it has beside its marks.
@@ -74,7 +77,7 @@ def _of_loadleveler(name: str, lines: list[str]) -> list[Directive]:
     """A `queue` among them is of a further step: the first only ends what the job asks for."""
     found: list[Directive] = []
     steps = 0
-    for number, line in enumerate(lines, 1):
+    for place, line in _continued(name, lines):
         each = _LOADLEVELER.match(line)
         keyword = each[1].lower() if each else ""
         is_queue = keyword == _QUEUE and each is not None and each[2] is None
@@ -82,8 +85,27 @@ def _of_loadleveler(name: str, lines: list[str]) -> list[Directive]:
         if each and (steps == 0 or (is_queue and steps > 1)):
             value = (each[2] or "").strip()
             words = (keyword, value) if value else (keyword,)
-            found.append(Directive(Place(name, number), words, "LOADLEVELER"))
+            found.append(Directive(place, words, "LOADLEVELER"))
     return found if steps else []
+
+
+def _continued(name: str, lines: list[str]) -> Iterator[tuple[Place, str]]:
+    """The lines, each with those that a backslash at the end of a keyword's continues it by: in a script they
+    begin with # and have no @ (IBM, "Job command file syntax")."""
+    rest = iter(enumerate(lines, 1))
+    ahead = next(rest, None)
+    while ahead is not None:
+        number, line = ahead
+        last, parts = number, [line]
+        ahead = next(rest, None)
+        while ahead and _KEYWORD.match(line) and parts[-1].rstrip().endswith("\\"):
+            further = _FURTHER.match(ahead[1])
+            if further is None:
+                break
+            parts[-1] = parts[-1].rstrip()[:-1]
+            parts.append(further[1])
+            last, ahead = ahead[0], next(rest, None)
+        yield Place(name, number, last if last > number else 0), "".join(parts)
 
 
 def _recovered(name: str, text: str) -> list[Directive]:
