@@ -331,3 +331,10 @@ def test_the_variable_of_a_loop_is_not_taken_from_who_submits() -> None:
     assert _told(found)["environment"] == "not determined"
     assert not any(each.became.startswith("inherit") for each in found.findings)
     assert "another one in each round of the loop over 3 5" in _left(found, "./relax --until")
+
+
+@pytest.mark.parametrize("given", ["-stdout a.log -stderr b.log", "-std a.log -n 8", "--vcoordfile c.txt"])
+def test_files_that_fujitsus_mpiexec_is_given_are_not_the_program(given: str) -> None:
+    found = _of(f"#PJM -L node=2\n#PJM --mpi proc=8\nmpiexec {given} ./heat in.dat")
+    assert any(each.became == "command: ./heat in.dat" for each in found.findings)
+    assert given.split(" -")[0] in {each.what for each in found.findings}

@@ -35,8 +35,10 @@ _OLD_OPEN_MPI = table(
         (0, "report-pid loadbalance nooversubscribe no-oversubscribe"),
         (1, "num-boards num-sockets num-cores stride slot-list tmpdir report-uri ompi-server"),
         (1, "report-events wait-for-server server-wait-time output-proctable"),
-        # Fujitsu MPI's files for output (its user's guide, "mpiexec").
+        # Fujitsu MPI's files for output (its user's guide, "mpiexec"; of Fugaku's, "Standard output"), and
+        # that which says where ranks are.
         (1, "of ofout oferr of-proc ofout-proc oferr-proc ofprefix std-proc stdout-proc stderr-proc"),
+        (1, "std stdout stderr vcoordfile"),
     )
 )
 _HOROVOD = table(
