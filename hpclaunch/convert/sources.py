@@ -12,6 +12,7 @@ from hpclaunch.convert.shell import walk
 from hpclaunch.convert.shell.choose import chosen
 from hpclaunch.convert.shell.recover import Repair, recovered
 from hpclaunch.convert.shell.skipped import WITH_VALUE
+from hpclaunch.convert.shell.syntax.commands import NOT_READ
 from hpclaunch.readback.shell import inside, outside
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.values.conversion import Place
@@ -102,7 +103,8 @@ def _say(repair: Repair, name: str, draft: Draft) -> None:
         shown(outside(repair.complaint)),
     )
     if repair.kind == "left out":
-        draft.say("unread", [place], was, why=f"no shell takes it ({complaint})", todo=_LOOK)
+        why = complaint if complaint == NOT_READ else f"no shell takes it ({complaint})"
+        draft.say("unread", [place], was, why=why, todo=_LOOK)
     else:
         became, why = shown(outside(repair.now)), f"no shell takes it as it is ({complaint})"
         draft.say("repaired", [place], was, became=became, why=why, todo=_LOOK)

@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
 from hpclaunch.convert.shell.recover import recovered
 from hpclaunch.convert.shell.syntax.again import Again, Fault, Run
 from hpclaunch.convert.shell.syntax.reader import read
@@ -170,3 +173,19 @@ def test_what_was_read_before_a_line_was_changed_is_read_the_same(
     lines[changed] = now
     text = "\n".join(lines)
     assert _outcome(text, Again(run).but(changed + 1)) == _outcome(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("eval PARTS=(`echo $1`)", "not read here"),
+        ("eval parts=(a b)", "not read here"),
+        ("echo parts=(a b)", "no shell takes it"),
+        ("eval (a b)", "no shell takes it"),
+    ],
+)
+def test_a_line_that_bash_takes_is_not_said_to_be_taken_by_no_shell(line: str, said: str) -> None:
+    assert _bash_takes(f"{line}\n") == (said == "not read here")
+    found = convert(classified({"go.sh": f"#!/bin/bash\n{line}\nmpirun -np 4 ./t\n"}), Options({}))
+    (its,) = [each for each in found.findings if each.what == line]
+    assert (its.kind, said in its.why) == ("unread", True)

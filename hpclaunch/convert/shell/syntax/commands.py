@@ -40,6 +40,9 @@ _CLOSING = frozenset("tefdi}]")
 _MOST_BLANKS = 200  # between a compound command and the word behind it
 _BANG = re.compile(r"(!|time(?:[ \t]+-p)?)(?=[ \t\n;&|()]|$(?![\s\S]))")
 NO_MORE = frozenset[str]()
+# eval NAME=(...), let and alias, which bash takes (parse.y, PST_ASSIGNOK) and this does not read.
+_TAKE_ARRAYS = frozenset(("eval", "let", "alias"))
+NOT_READ = "an array as a word of eval, let or alias is not read here"
 _PARENTHESIS = frozenset((")",))
 
 
@@ -270,6 +273,8 @@ class Commands(Assignments):
                         function = self._function(words[0], line)
                         if function is not None:
                             return function
+                    if words and words[0].written in _TAKE_ARRAYS and text[self.at - 1] == "=":
+                        self.fail(NOT_READ)
                     self.fail("`(` is not expected here")
             if not words:
                 assignment = self.assignment()
