@@ -107,3 +107,11 @@ def test_a_keyword_behind_a_backslash_is_one_of_its_own() -> None:
     lines = ["# @ environment = A=1; \\", "# @ node = 16", "# a remark \\", "# @ tasks_per_node = 2"]
     found = _of(*lines, "# @ queue")
     assert {"nodes": "16", "ranks": "2 on each node"}.items() <= _told(found).items()
+
+
+def test_all_tasks_are_divided_by_nodes_that_a_later_line_tells() -> None:
+    told = _told(_of("# @ total_tasks = 32", "# @ node = 2", "# @ queue", "poe ./t"))
+    assert (told["nodes"], told["ranks"]) == ("2", "16 on each node")
+    found = _of("# @ total_tasks = 30", "# @ queue", "poe ./t")
+    (its,) = [each for each in found.findings if each.what == "total_tasks 30"]
+    assert its.why == "how many of these are on a node is not told"

@@ -41,3 +41,17 @@ def test_ranks_on_unknown_nodes_are_not_told() -> None:
     found = convert(classified({"run.sh": "#!/bin/bash\nflux run -n 8 -g 1 ./t\n"}), Options({}))
     assert {each.told for each in found.launch if each.name in ("ranks", "GPUs")} == {"not determined"}
     assert any("-n 8" in each.what for each in found.findings if each.kind == "left")
+
+
+def test_slots_and_their_gpus_are_counted_whatever_line_comes_first() -> None:
+    told = _told("#flux: -g 2\n#flux: -n 8\n#flux: -N 4\nflux run -N 4 -n 8 ./t")
+    assert (told["nodes"], told["ranks"], told["GPUs"]) == ("4", "2 on each node", "4 on each node")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [("-N $1 -n $2 -g 1", "-g 1"), ("-n 8 -g 1", "-g 1"), ("-g 0", ""), ("-g 2", "")]
+)
+def test_gpus_of_ranks_that_are_not_told_are_said(line: str, said: str) -> None:
+    text = f"#!/bin/bash\nflux run {line} ./t\n"
+    found = convert(classified({"run.sh": text}), Options({})).findings
+    assert [each.what for each in found if "how many GPUs" in each.why] == ([said] if said else [])

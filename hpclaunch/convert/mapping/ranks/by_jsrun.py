@@ -18,6 +18,7 @@ from hpclaunch.readback.shell.values import known, program_of
 from hpclaunch.values.conversion import Place
 
 _TODO = "write gpus_per_node"
+_NOT_TOLD = "how many GPUs these are on a node is not told"
 PROGRAMS = ("jsrun", "aprun", "runjob", "lrun", "poe", "flux run", "flux submit")
 _TOLD = frozenset(
     (
@@ -80,14 +81,15 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
     if gpus:
         draft.put(("gpus_per_node",), gpus, _lines(reading, command, of_gpus), _written(of_gpus))
     elif layer.option("gpu_per_rs") and numbers.get("gpu_per_rs") != 0:
-        why = "how many GPUs these are on a node is not told"
-        draft.say("left", _lines(reading, command, of_gpus), _written(of_gpus), why=why, todo=_TODO)
+        draft.say("left", _lines(reading, command, of_gpus), _written(of_gpus), why=_NOT_TOLD, todo=_TODO)
     on_node, ranks = numbers.get("gpus_per_node"), draft.number("ranks_per_node")
     each_has = numbers.get("gpus_per_task")
     of_gpus = [each for each in layer.options if each.name in ("gpus_per_node", "gpus_per_task")]
     if on_node or (each_has and ranks):
         count = on_node or (each_has or 0) * (ranks or 0)
         draft.put(("gpus_per_node",), count, _lines(reading, command, of_gpus), _written(of_gpus))
+    elif any(numbers.get(each.name) != 0 for each in of_gpus):
+        draft.say("left", _lines(reading, command, of_gpus), _written(of_gpus), why=_NOT_TOLD, todo=_TODO)
     for option in layer.options:
         if option.name not in _TOLD:
             why = f"an option of {layer.program}'s"

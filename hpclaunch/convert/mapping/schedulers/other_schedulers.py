@@ -26,9 +26,11 @@ from hpclaunch.convert.mapping.schedulers.asked_values import (
 )
 from hpclaunch.convert.programs.schedulers import scheduler_of
 from hpclaunch.convert.reading import Directive, ShellReading
+from hpclaunch.values.conversion import Place
 
 _OWN_FOLDER = ("PBS", "Grid Engine", "PBS or Grid Engine")
 _WRITE = "write what it asks for in the job file"
+_ON_NODE = "how many of these are on a node is not told"
 _VARIABLE = re.compile(r"\$[A-Za-z_{(]")
 _MOST = 1000  # lines of a script
 _FURTHER = "this line for a scheduler and those behind it"
@@ -54,6 +56,7 @@ def put(directives: Sequence[Directive], draft: Draft) -> None:
         todo = "give the script that one of its jobs has"
         draft.say("unread", [directive.place], _FURTHER, why=f"no script has more than {_MOST:,}", todo=todo)
     directives = directives[:_MOST]
+    later: dict[Rule, list[tuple[str, list[Place], str]]] = {each: [] for each in _IN_THE_END}
     for directive in directives:
         words = list(directive.words)
         its = system(directive)
@@ -61,11 +64,17 @@ def put(directives: Sequence[Directive], draft: Draft) -> None:
         while words:
             option, value, what = _option(words, its)
             rule = rules.get(option)
-            if rule is None or not rule(value.strip("\"'"), [directive.place], what, draft):
+            if rule is not None and rule in later:
+                later[rule].append((value.strip("\"'"), [directive.place], what))
+            elif rule is None or not rule(value.strip("\"'"), [directive.place], what, draft):
                 why, todo = f"an option of {its or 'Slurm'}", SEE
                 if rule is not None and _VARIABLE.search(value):
                     why, todo = f"{why}, of which the script does not tell all", _WRITE
                 draft.say("left", [directive.place], what, why=why, todo=todo)
+    for rule, its_own in later.items():
+        for value, places, what in its_own:
+            if not rule(value, places, what, draft):
+                draft.say("left", places, what, why=_ON_NODE, todo=_WRITE)
     pjm.put_processes([each for each in directives if system(each) == "PJM"], draft)
     lsf.put_slots([each for each in directives if system(each) == "LSF"], draft)
 
@@ -140,6 +149,10 @@ def _gpus_of_tasks(value: str, places: Places, what: str, draft: Draft) -> bool:
     if not ranks or not value.isdecimal():
         return False
     return put_number("gpus_per_node", str(int(value) * ranks), places, what, draft)
+
+
+# They divide by what other lines tell, wherever those stand.
+_IN_THE_END: tuple[Rule, ...] = (_tasks, _gpus_of_tasks)
 
 
 def _loadleveler_time(value: str, places: Places, what: str, draft: Draft) -> bool:
