@@ -17,7 +17,7 @@ _HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 30\n
 _NAMES = [
     *("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prun"),
     *("mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich", "mpiexec.mpich", "horovodrun", "mpiexec.slurm"),
-    *("mpirun.mpich2", "mpiexec.mpich2"),
+    *("mpirun.mpich2", "mpiexec.mpich2", "mpiexec_mpt"),
 ]
 
 

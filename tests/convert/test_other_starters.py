@@ -117,3 +117,23 @@ def test_hosts_stand_in_front_of_the_program_of_mpirun_rsh() -> None:
 def test_hosts_of_mpirun_rsh_that_are_not_told_are_asked_for(words: str) -> None:
     text = f"#!/bin/bash\nmpirun_rsh -ssh {words}\n"
     assert loaded(convert(classified({"run.sh": text}), Options({})).job)["nodes"] == ASK
+
+
+@pytest.mark.parametrize(
+    ("line", "told", "command"),
+    [
+        ("mpiexec_mpt ./t 3", "6 on each node", "./t 3"),
+        ("mpiexec_mpt -n 8 -ppn 4 ./t", "4 on each node", "./t"),
+        ("mpiexec_mpt -n 12 dplace -s 1 ./t", "6 on each node", "./t"),
+        ("mpiexec_mpt -v -np 12 omplace -nt 3 -vv ./t", "6 on each node", "./t"),
+        ("mpiexec_mpt omplace --new 4 ./t", "6 on each node", "exec omplace --new 4 ./t"),
+    ],
+)
+def test_ranks_of_mpt_are_those_of_its_launcher(line: str, told: str, command: str) -> None:
+    text = f"#!/bin/bash\n#PBS -l select=2:ncpus=12:mpiprocs=6\n{line}\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    facts = {each.name: each.told for each in found.launch}
+    assert (facts["nodes"], facts["ranks"], facts["mpi"]) == ("2", told, "not determined")
+    assert facts["environment"] == ("OMP_NUM_THREADS" if "-nt" in line else "not determined")
+    assert f"command: {command.removeprefix('exec ')}" in {each.became for each in found.findings}
+    assert any("HPE's MPT" in each.why for each in found.findings)

@@ -71,7 +71,7 @@ _READERS = {
 # "#!/usr/bin/env run-singularity" (HdrLaunch of sylabs/sif), which Singularity and Apptainer install.
 IMAGE_FILES = (".sif", ".simg")
 # Layers that start ranks: by MPI, or a process for each GPU of their node.
-MPI = ("mpirun", "mpiexec.hydra", "horovodrun", "charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm")
+MPI = ("mpirun", "mpiexec.hydra", "horovodrun", *BY_OTHER_MPI)
 PER_GPU = (
     *("torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate", "composer"),
     *("bagua.distributed.launch", "bagua.distributed.run", "baguarun", "oneflow.distributed.launch"),

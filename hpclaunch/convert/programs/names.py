@@ -24,7 +24,7 @@ BY_MPIRUN = (
     *BY_WRAPPED,
     "mpirun.lsf",  # of LSF, which starts the mpirun of the MPI that -a names (bsub(1), -a)
 )
-BY_OTHER_MPI = ("charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm")
+BY_OTHER_MPI = ("charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm", "mpiexec_mpt")
 BY_MPI = (*BY_MPIRUN, "horovodrun", *BY_OTHER_MPI)
 GPU_LAUNCHERS = ("torchrun", "deepspeed", "accelerate", "composer", "colossalai", "baguarun")
 # Those that Python starts by their module (python -m).

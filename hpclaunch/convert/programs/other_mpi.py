@@ -1,10 +1,11 @@
-"""charmrun, ibrun, mpirun_rsh and mpiexec.slurm: what starts ranks at some sites, and for some programs, in
-mpirun's place.
+"""charmrun, ibrun, mpirun_rsh, mpiexec.slurm and mpiexec_mpt: what starts ranks at some sites, and for some
+programs, in mpirun's place.
 
 charmrun's options are those of the Charm++ manual, "Launching Programs with charmrun" and "Running SMP mode
 programs": it takes them wherever they stand. ibrun's are those of TACC's guides; mpirun_rsh's of MVAPICH2's
 user guide, "Run MPI programs using mpirun_rsh", with NAME=VALUE before the program. mpiexec.slurm is the
-wrapper of Slurm's contribs/torque, which hands its options to srun.
+wrapper of Slurm's contribs/torque, which hands its options to srun. mpiexec_mpt is of HPE's MPT under PBS,
+with as many ranks as PBS gives slots where no option counts them (mpiexec_mpt(1)).
 """
 
 import re
@@ -31,12 +32,20 @@ _WITH_WORD = frozenset(_WORDS.split())
 _PROVISIONS = ("processPerSocket", "processPerCore", "processPerPU", "auto-provision")
 _PES = re.compile(r"\+p(\d*)$")
 _BY_SRUN = table(((1, "np=n host config"), (0, "verbose nostdin allstdin nostdout pernode perif kill tv")))
+_OF_MPT = table(((1, "np=n npernode=ppn hostfile=f"), (0, "v verbose")))
+# What places ranks between it and the program: dplace(1) and omplace(1) of HPE's NUMAtools, of which the
+# latter sets OMP_NUM_THREADS to -nt.
+_PLACES = {
+    "dplace": table(((1, "c s x n p r o v"), (0, "e q"))),
+    "omplace": table(((1, "nt b c s tm ht"), (0, "v vv"))),
+}
+_TABLES = {"mpiexec.slurm": _BY_SRUN, "mpiexec_mpt": _OF_MPT}
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
-    """The layer "charmrun", "ibrun", "mpirun_rsh" or "mpiexec.slurm" with mpirun's names for its options, and
-    the program. A layer without a program where charmrun stays on its node (++local)."""
+    """The layer by the name of the program, with mpirun's names for its options, and what that starts. A
+    layer without a program where charmrun stays on its node (++local)."""
     program = program_of(words)
     if program == "charmrun":
         return _charmrun(words)
@@ -45,8 +54,10 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
         while rest and _OF_TACC.fullmatch(known(rest[0]) or ""):
             options.append(Option("affinity", None, shown(rest.pop(0))))
         return Layer(program, tuple(options)), rest
-    if program == "mpiexec.slurm":
-        options, rest = take(words[1:], _BY_SRUN)
+    if program in _TABLES:
+        options, rest = take(words[1:], _TABLES[program])
+        if program == "mpiexec_mpt":
+            rest = _placed(options, rest)
         return Layer(program, tuple(options)), rest
     options, rest = take(words[1:], _RSH)
     if not any(each.name == "hostfile" for each in options):
@@ -54,6 +65,22 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     while rest and _ASSIGNMENT.match(leading(rest[0])):
         options.append(Option("x", rest[0], shown(rest.pop(0))))
     return Layer(program, tuple(options)), rest
+
+
+def _placed(options: list[Option], rest: list[Value]) -> list[Value]:
+    """Put what places the ranks among the options. Returns the words behind it."""
+    its = _PLACES.get(known(rest[0]) or "") if rest else None
+    if its is None:
+        return rest
+    own, behind = take(rest[1:], its)
+    if not behind or not all(each.name in its for each in own):  # one that is not known may have a value
+        return rest
+    words = rest[: len(rest) - len(behind)]
+    options.append(Option("affinity", None, " ".join(map(shown, words))))
+    for each in own:
+        if each.name == "nt" and each.value:
+            options.append(Option("x", ("OMP_NUM_THREADS=", *each.value), each.written))
+    return behind
 
 
 def _hosts(options: list[Option], rest: list[Value]) -> list[Value]:

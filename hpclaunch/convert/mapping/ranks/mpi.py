@@ -91,6 +91,7 @@ _REPLACED = {
 # Launchers that do not tell with which MPI the program was built.
 _ASKED = {
     "mpiexec.slurm": "it starts srun without --mpi, and so it was the site's own default (MpiDefault)",
+    "mpiexec_mpt": "it is of HPE's MPT, and how its ranks find each other under srun no line tells",
     "charmrun": "as the Charm++ of the program was built, which srun can start with MPI, UCX or OFI alone",
     "ibrun": "as the MPI of the program needs it, which ibrun chose by the site's modules",
 }
