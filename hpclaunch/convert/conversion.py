@@ -216,13 +216,16 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
             _UNKNOWN, "", draft.refused, tuple(_told(draft.findings, secrets)), {}, launch=launch
         )
     name, known_by = _family(reading)
+    inner = unwrapped(reading)
+    shells = (reading,) if inner is reading else (reading, inner)
     if known_by:
         _module(name).convert(reading, draft, options)
         other_schedulers.put_commands(reading, draft)
         say_others(reading, draft)
         say_submitter(reading, draft)
-        allocation.say_unused(unwrapped(reading), draft)
-        sourced.ask(reading, draft)
+        allocation.say_unused(inner, draft)
+        for each in shells:
+            sourced.ask(each, draft)
         rendezvous.of_ranks_alone(draft)
     else:
         said, todo, places = no_launcher.said(reading)
@@ -239,7 +242,6 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     ask_instead(draft, secrets)
     job = write(draft, [each.name for each in inputs], options.sets)
     findings = [*draft.findings, *of_arguments]
-    inner = unwrapped(reading)
     told = _of_lines(draft, findings)
     of_lines = account(reading, told)
     if inner.of_submitted:
@@ -248,7 +250,8 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     found += _unused(inputs, options, found)
     title = dict(_FAMILIES).get(name, _UNKNOWN)
     by = (known_by,) if known_by else ()
-    launch = launch_facts.facts(draft, secrets, sourced.lost(reading, draft), in_texts.named(reading))
+    lost = tuple(dict.fromkeys(what for each in shells for what in sourced.lost(each, draft)))
+    launch = launch_facts.facts(draft, secrets, lost, in_texts.named(reading))
     hints = dict(draft.hints)
     conversion = Conversion(title, job, draft.refused, tuple(found), hints, known_by=by, launch=launch)
     why_not = _not_compared(name, conversion, options)

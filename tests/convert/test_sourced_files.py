@@ -110,3 +110,15 @@ def test_a_file_that_an_output_alone_is_made_of_sets_nothing_for_the_ranks() -> 
         found = convert(classified({"go.sh": f"{line}\ndocker run lab/t:1 ./t\n"}), Options({}))
         told = next(each.told for each in found.launch if each.name == "environment")
         assert ("lab.env" in told) == own
+
+
+@pytest.mark.parametrize("quoted", ["'E'", "E"])
+def test_a_file_that_a_submitted_text_sources_is_as_one_that_the_script_does(quoted: str) -> None:
+    head, run = "#SBATCH -N 2 -t 10 --gpus-per-node=8\n", "srun --mpi=none --ntasks-per-node=8 ./t\n"
+    text = f"#!/bin/bash\n{head}export LR=1\nsource site/env.sh\n{run}"
+    plain = convert(classified({"run.sub": text}), Options({}))
+    found = convert(classified({"run.sub": f"#!/bin/bash\nsbatch <<{quoted}\n{text}E\n"}), Options({}))
+    told = [next(each for each in which.launch if each.name == "environment") for which in (plain, found)]
+    assert "what site/env.sh sets" in told[0].told
+    assert [(each.state, each.told) for each in told] == [(told[0].state, told[0].told)] * 2
+    assert [each.why for each in found.findings if "may give another value to LR" in each.why]
