@@ -51,7 +51,7 @@ _WRITTEN = {
 _COUNTED = ("nodes", "ntasks", "ntasks-per-node", "gpus-per-node", "cpus-per-task", "time")
 
 
-def _texts(family: str, case: str) -> tuple[dict[str, str], Options]:
+def texts_of(family: str, case: str) -> tuple[dict[str, str], Options]:
     told = script_cases.expected(family, case)
     texts = {}
     for name in told["inputs"]:
@@ -63,12 +63,12 @@ def _texts(family: str, case: str) -> tuple[dict[str, str], Options]:
 
 @lru_cache(maxsize=4)
 def _original(family: str, case: str) -> tuple[dict[str, str], Options, Conversion, str]:
-    texts, options = _texts(family, case)
-    script = next((name for name, text in texts.items() if _is_script(text)), next(iter(texts)))
+    texts, options = texts_of(family, case)
+    script = next((name for name, text in texts.items() if is_script(text)), next(iter(texts)))
     return texts, options, convert(classified(texts), options), script
 
 
-def _is_script(text: str) -> bool:
+def is_script(text: str) -> bool:
     return "#SBATCH" in text or _STARTS.search(text) is not None
 
 

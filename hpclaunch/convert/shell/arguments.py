@@ -18,12 +18,12 @@ _NOT_KNOWN = "of arguments that are not known here: --args gives those of the sc
 def _shift(shell: "Walker", words: Sequence[Value]) -> None:
     shell.ask_argument()
     arguments = shell.state.arguments
-    if arguments is None and not shell.locals:
+    if arguments is None:
         shell.note(f"shift, {_NOT_KNOWN}")
         shell.status = None
         return
     count = known(words[1]) if len(words) > 1 else "1"
-    shell.status = count is not None and count.isdecimal() and int(count) <= len(arguments or ())
+    shell.status = count is not None and count.isdecimal() and int(count) <= len(arguments)
     BUILTINS["shift"](shell, words)
 
 

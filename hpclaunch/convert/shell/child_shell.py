@@ -14,6 +14,7 @@ from hpclaunch.convert.shell.folder import OF_PROCESS
 from hpclaunch.convert.shell.names import with_names
 from hpclaunch.convert.shell.started_files import Script
 from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.positional import handed_on
 from hpclaunch.readback.shell.state import Variable
 from hpclaunch.readback.shell.statements import Function, Group
 from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, base_name, join, known, known_parts
@@ -136,7 +137,7 @@ def _walk(
             state.set(name, Variable(value, exported=True))
         for name, part in unknown.items():
             state.set(name, Variable((part,)))
-        state.arguments = arguments
+        state.arguments = handed_on(arguments, before.arguments)
         shell.apart(body)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.programs.srun import KEYS
 from hpclaunch.convert.shell import shopt, slurm_options, slurm_outputs
-from hpclaunch.readback.shell import parameters, pieces
+from hpclaunch.readback.shell import parameters, pieces, positional
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.fields import Fields
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
 
 # Set by the shell, the login or the scheduler, to something that no input tells.
+_MOST_DIGITS = 6  # of the number of an argument
 _OTHERS = frozenset(
     (
         *("HOME", "USER", "LOGNAME", "PWD", "OLDPWD", "HOSTNAME", "EUID", "UID", "GROUPS", "PATH", "SHELL"),
@@ -129,16 +130,23 @@ class LenientExpander(Expander):
             self._walker.ask_argument()
         return super()._of_arguments(name)
 
+    def _is_untold_argument(self, name: str) -> bool:
+        """Whether it is one of the script's own, which nobody tells."""
+        if not name.isdigit() or name == "0" or len(name) > _MOST_DIGITS:
+            return False
+        arguments = self.state.arguments
+        return arguments is None or positional.behind(arguments, int(name)) is not None
+
     def values(self, expansion: Parameter) -> list[Value] | None:
         name = expansion.name
-        if self.state.arguments is None and name.isdigit() and name != "0" and expansion.operator in _TESTS:
+        if expansion.operator in _TESTS and self._is_untold_argument(name):
             self._walker.ask_argument()
             return []
         return super().values(expansion)
 
     def _tested(self, fields: Fields, expansion: Parameter, values: list[Value] | None) -> None:
         name, operator = expansion.name, expansion.operator
-        missed = self.nobody_gave(name) or (name.isdigit() and self.state.arguments is None)
+        missed = self.nobody_gave(name) or self._is_untold_argument(name)
         if values == [] and operator in _TESTS and not expansion.all_of and missed:
             operand = expansion.operand if operator in _DEFAULTS else None
             self._walker.assume(name, self._aside(operand or NOTHING))

@@ -45,6 +45,7 @@ from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.pieces import Command as Substitution
 from hpclaunch.readback.shell.pieces import Process, Word
+from hpclaunch.readback.shell.positional import handed_on
 from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import Assignment, Group, Redirection, Simple
@@ -210,7 +211,7 @@ class Walker(Texts):
         """A sourced file has arguments of its own where it is given any."""
         arguments = self.state.arguments
         if len(words) > 2:
-            self.state.arguments = tuple(words[2:])
+            self.state.arguments = handed_on(words[2:], arguments)
         with self._handing_on():
             flow = self._sourced(words)
         if len(words) > 2:

@@ -11,6 +11,7 @@ from hpclaunch.readback.shell import conditions, escapes, reads
 from hpclaunch.readback.shell.declarations import declare
 from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.pieces import Word, given
+from hpclaunch.readback.shell.positional import handed_on
 from hpclaunch.readback.shell.state import Array, Outside, Variable
 from hpclaunch.readback.shell.told import may_be_many
 from hpclaunch.readback.shell.values import Names, Part, Unknown, Value, join, known, shown
@@ -119,12 +120,12 @@ def _set(shell: "Shell", words: Sequence[Value]) -> None:
     texts = [known(word) for word in words[1:]]
     for index, text in enumerate(texts):
         if text in ("--", "-"):
-            shell.state.arguments = _split(words[index + 2 :])
+            shell.state.arguments = handed_on(_split(words[index + 2 :]), shell.state.arguments)
             return
         if text is None or text[:1] not in ("-", "+"):
             if index and re.fullmatch("[-+][a-zA-Z]*o[a-zA-Z]*", texts[index - 1] or ""):
                 continue  # the name of an option: set -o pipefail, set -euxo pipefail
-            shell.state.arguments = _split(words[index + 1 :])
+            shell.state.arguments = handed_on(_split(words[index + 1 :]), shell.state.arguments)
             return
 
 
@@ -139,11 +140,12 @@ def _split(words: Sequence[Value]) -> tuple[Value, ...]:
 def _shift(shell: "Shell", words: Sequence[Value]) -> None:
     count = known(words[1]) if len(words) > 1 else "1"
     arguments = shell.state.arguments
-    if arguments is None or count is None or not count.isdigit() or len(count) > 6:
+    number = int(count) if count is not None and count.isdigit() and len(count) < 7 else -1
+    if arguments is None or number < 0 or any(map(may_be_many, arguments[:number])):
         shell.state.arguments = None
         shell.note("shift, of arguments that the script does not tell")
-    elif int(count) <= len(arguments):
-        shell.state.arguments = arguments[int(count) :]
+    elif number <= len(arguments):
+        shell.state.arguments = arguments[number:]
 
 
 def _printf(shell: "Shell", words: Sequence[Value]) -> None:

@@ -21,6 +21,7 @@ from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.parse import parse
 from hpclaunch.readback.shell.pieces import Command, Word
+from hpclaunch.readback.shell.positional import handed_on
 from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import (
@@ -174,7 +175,7 @@ class Shell(Ways):
 
     def _function(self, name: str, body: Statement, arguments: list[Value]) -> Flow:
         before = self.state.arguments
-        self.state.arguments = tuple(arguments)
+        self.state.arguments = handed_on(arguments, before)
         self.locals.append({})
         outer, self._may_return = self._may_return, False
         loops, self.loops = self.loops, 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from hpclaunch.readback.shell import arithmetic, parameters, pieces
+from hpclaunch.readback.shell import arithmetic, parameters, pieces, positional
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.fields import BLANKS
 from hpclaunch.readback.shell.pieces import Parameter, Word
@@ -99,10 +99,13 @@ class Lookup(ABC):
                 return [(Unknown("number", f"{' '.join(map(shown, arguments))} (how many words)"),)]
             return [(str(len(arguments)),)]
         if name in OF_ALL:
-            return list(arguments)
+            return positional.all_of(arguments)
         index = int(name)
         if index == 0:
             return [(Unknown("argument", name),)]
+        handed_on = positional.behind(arguments, index)
+        if handed_on is not None:
+            return [handed_on]
         if index <= len(arguments) and not any(map(_is_made, arguments[: index - 1])):
             return [tuple(map(_as_one, arguments[index - 1]))]
         return [_beyond(arguments, index)] if any(map(may_be_many, arguments)) else []

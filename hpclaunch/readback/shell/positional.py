@@ -1,0 +1,52 @@
+"""Arguments that are handed on: main "$@" (bash's manual, "Special Parameters").
+
+Where nobody tells the arguments of the shell itself, those of what it calls with "$@" are the same, and not
+one word that is not known: main has as many, and its $2 is the script's. Behind words that stand in front of
+"$@" they come with other numbers."""
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from hpclaunch.readback.shell.told import may_be_many
+from hpclaunch.readback.shell.values import Unknown, Value, shown
+
+Arguments = tuple[Value, ...] | None
+
+
+def handed_on(words: Sequence[Value], own: Arguments) -> Arguments:
+    """The arguments that these words are, `own` those of the shell; None where nobody tells one of them."""
+    if own is not None or not any(map(_is_all, words)):
+        return tuple(words)
+    if len(words) == 1:
+        return None
+    return tuple(_with(word, splits=True) if _is_all(word) else word for word in words)
+
+
+def behind(arguments: Sequence[Value], number: int) -> Value | None:
+    """The argument of this number, from 1, where "$@" of the shell's own stands before it or in its place;
+    None where it does not."""
+    first = next((index for index, each in enumerate(arguments[:number]) if _hands_all_on(each)), None)
+    if first is None:
+        return None
+    if first == len(arguments) - 1:
+        return (Unknown("argument", str(number - first)),)
+    return (Unknown("output", f"{' '.join(map(shown, arguments))} (word {number})"),)
+
+
+def all_of(arguments: Sequence[Value]) -> list[Value]:
+    """What "$@" is: each of them a word, as it was where they were handed on."""
+    return [_with(each, splits=False) if _is_all(each) else each for each in arguments]
+
+
+def _hands_all_on(word: Value) -> bool:
+    return _is_all(word) and may_be_many(word)
+
+
+def _is_all(word: Value) -> bool:
+    part = word[0] if len(word) == 1 else ""
+    return isinstance(part, Unknown) and part.kind == "argument" and part.name == "@"
+
+
+def _with(word: Value, *, splits: bool) -> Value:
+    return tuple(structs.replace(part, splits=splits) if isinstance(part, Unknown) else part for part in word)
