@@ -190,6 +190,8 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return _CONDITION
     if program in PLUMBING and walk.writes_script(statement.place):
         return _WRITES
+    if program in PLUMBING and walk.feeds(statement.place, program):
+        return _LEFT
     if program in PLUMBING:
         return _FILE if walk.writes_with_others(statement.place, program) else _by_output(part)
     if program and walk.passes_by(statement):

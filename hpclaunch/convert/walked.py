@@ -4,13 +4,14 @@ from collections.abc import Sequence, Set
 from functools import cached_property
 
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
-from hpclaunch.convert.programs.beside import PLUMBING
+from hpclaunch.convert.programs.beside import PLUMBING, that
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
 from hpclaunch.readback.shell.statements import Function
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 
 Line = tuple[str, int]
+_PRINTS = that("words", "texts", "edits")
 
 
 class Walk:
@@ -67,6 +68,24 @@ class Walk:
             own = [each for each in self.commands(place) if each.program == program and each.writes]
             self._written[key] = any(id(each.writes[-1]) in self._groups for each in own)
         return self._written[key]
+
+    def feeds(self, place: Place, program: str) -> bool:
+        """Whether what that program says there is read by one behind it in its pipeline that starts something
+        or keeps what it makes of it."""
+        return (line_of(place), program) in self._feeding
+
+    @cached_property
+    def _feeding(self) -> set[tuple[Line, str]]:
+        found: set[tuple[Line, str]] = set()
+        is_read = False
+        for each in reversed(self._reading.commands):
+            at, count = each.pipeline
+            if at == count - 1 or each.within:
+                is_read = False
+            if is_read:
+                found.add((line_of(each.place), each.program))
+            is_read |= count > 1 and not each.within and _keeps(each)
+        return found
 
     def writes_script(self, place: Place) -> bool:
         """Whether a command on these lines writes a script that sbatch is given, and that is read."""
@@ -147,6 +166,13 @@ class Walk:
         for each in self._reading.commands:
             found.setdefault(line_of(each.place), []).append(each)
         return found
+
+
+def _keeps(command: Command) -> bool:
+    """Whether more comes of it than what it prints of the text that it reads."""
+    if command.program in PLUMBING:
+        return False
+    return command.program not in _PRINTS or any(not is_device(each.path) for each in command.writes)
 
 
 def _file(path: Value) -> str:

@@ -348,3 +348,24 @@ def test_a_launcher_of_another_branch_is_said_to_start_ranks() -> None:
     (its,) = [each for each in found.findings if "one.py" in each.what and each.kind == "left"]
     assert "starts ranks of its own" in its.why
     assert "--version" not in its.what
+
+
+@pytest.mark.parametrize(
+    ("line", "feeds"),
+    [
+        ("cat part* | gunzip -c > whole", True),
+        ("cat part* |\n  gunzip -c > whole", True),
+        ('echo -e "$JOBS" | xargs -P 4 -n 1 ./prepare', True),
+        ("date | sed s/a/b/ > when", True),
+        ("squeue | tail -n 2", False),
+        ("cat list | grep x", False),
+        ("A=$(echo x y | awk '{print $1}')", False),
+        ("cat list | while read each; do echo $each; done", False),
+    ],
+)
+def test_what_says_something_to_a_command_that_is_not_carried_over_is_told_with_it(line, feeds):
+    text = f"#!/bin/bash\n#SBATCH -N 1 --gpus-per-node=1 -t 5\n{line}\npython t.py\n"
+    found = conversion.convert(classified({"run.sub": text}), Options({})).findings
+    said = [each for each in found if each.kind == "without effect" and line.split()[0] in each.what]
+    left = [each for each in found if each.kind == "left" and line.split()[0] in each.what]
+    assert (bool(left), bool(said)) == (feeds, not feeds)
