@@ -66,6 +66,12 @@ _SET_UP = Told(
     "the command, which is asked for, has to do it",
     "write it in front of the command: bash -lc '...; COMMAND'",
 )
+_ALIAS = Told(
+    "left",
+    "",
+    "the command, which is asked for, may begin with it",
+    "write in `command` what it stands for",
+)
 _STARTS_RANKS = Told(
     "left",
     "",
@@ -311,6 +317,10 @@ def _eval(statement: Statement, part: Simple, walk: Walk) -> Told:
     return _MADE if any(map(_is_made, part.words)) and not walk.gives(statement.place) else _PLUMBING
 
 
+def _alias(statement: Statement, part: Simple, walk: Walk) -> Told:
+    return _ALIAS if walk.no_run and walk.expands_aliases and len(part.words) > 1 else _PLUMBING
+
+
 def _umask(statement: Statement, part: Simple, walk: Walk) -> Told:
     tells = all(_is_option(_value(word)) for word in part.words[1:])
     return _PLUMBING if tells else _UMASK
@@ -359,6 +369,7 @@ _BY_PROGRAM: Mapping[str, Callable[[Statement, Simple, Walk], Told]] = {
     "source": _source,
     ".": _source,
     "eval": _eval,
+    "alias": _alias,
     "umask": _umask,
     "exec": _exec,
     "sbatch": _sbatch,

@@ -6,6 +6,7 @@ from functools import cached_property
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.programs.beside import PLUMBING, that
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
+from hpclaunch.convert.shell import aliases, shopt
 from hpclaunch.readback.shell.statements import Function
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
@@ -68,6 +69,12 @@ class Walk:
             own = [each for each in self.commands(place) if each.program == program and each.writes]
             self._written[key] = any(id(each.writes[-1]) in self._groups for each in own)
         return self._written[key]
+
+    @cached_property
+    def expands_aliases(self) -> bool:
+        """Whether a command may be the alias of another."""
+        text = next((each.text for each in self._reading.sources if each.name == self._reading.script), "")
+        return aliases.are_expanded(text) or any(shopt.ALIASES in each.text for each in self._reading.sources)
 
     def feeds(self, place: Place, program: str) -> bool:
         """Whether what that program says there is read by one behind it in its pipeline that starts something

@@ -145,3 +145,18 @@ def test_an_alias_that_is_not_known_is_said_not_to_be_followed(alias: str) -> No
         classified({"run.sub": f"{_HEAD}shopt -s expand_aliases\n{alias}\nsrun ./t\n"}), Options({})
     )
     assert [each.kind for each in found.findings if each.places[0].line == 4] == ["unread"]
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/usr/bin/env zsh", "/bin/dash", "/bin/bash"])
+def test_only_bash_leaves_an_alias_of_a_script_alone(shell: str) -> None:
+    lines = "#SBATCH -N 1 --gpus-per-node=1 -t 5\nalias start='srun --mpi=none -n 1'\nstart ./t\n"
+    found = convert(classified({"run.sub": f"#!{shell}\n{lines}"}), Options({}))
+    job = script_cases.loaded(found.job)
+    assert (job["command"] == ["./t"]) == (shell != "/bin/bash")
+
+
+@pytest.mark.parametrize(("shell", "kind"), [("sh", "left"), ("zsh", "left"), ("bash", "without effect")])
+def test_an_alias_that_a_command_from_outside_may_begin_with_is_said(shell: str, kind: str) -> None:
+    lines = "#SBATCH -N 1 --gpus-per-node=1 -t 5\nalias python=python3\neval ${1}\n"
+    found = convert(classified({"run.sub": f"#!/bin/{shell}\n{lines}"}), Options({}))
+    assert [each.kind for each in found.findings if "alias python=python3" in each.what] == [kind]

@@ -1,5 +1,5 @@
-"""Aliases, which a shell that runs a script expands only after `shopt -s expand_aliases` (bash's manual,
-"Aliases"): the first word of a command that is read after the line of the alias."""
+"""Aliases: the first word of a command that is read after the line of the alias. In a script bash expands
+them only after `shopt -s expand_aliases` (bash's manual, "Aliases")."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
+from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.shell import shopt
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.statements import Group, Simple
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[\w.@%:+-]+", re.ASCII)
 _LONGEST = 5000
+# POSIX's shell expands them in each script (XCU 2.3.1; bash's manual, "Bash POSIX Mode"), and so do those of
+# Korn and zsh (zshoptions(1), ALIASES).
+_ALWAYS = frozenset(("sh", "dash", "ash", "ksh", "mksh", "zsh"))
 
 
 class Alias(Struct, frozen=True):
@@ -26,6 +30,11 @@ class Alias(Struct, frozen=True):
     text: str
     line: int
     last: int | None = None
+
+
+def are_expanded(text: str) -> bool:
+    """Whether the shell of a script expands them from its first line on."""
+    return interpreter(text) in _ALWAYS
 
 
 class Names(set[str]):

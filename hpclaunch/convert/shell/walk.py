@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.slurm_variables import NAMES
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Started
-from hpclaunch.convert.shell import folder, itself, traps
+from hpclaunch.convert.shell import aliases, folder, itself, shopt, traps
 from hpclaunch.convert.shell.choose import chosen
 from hpclaunch.convert.shell.directives import directives
 from hpclaunch.convert.shell.names import python, with_names
@@ -148,6 +148,8 @@ def _begun(
     _give(walker, {name: text for name, text in environment.items() if _changed(walker, name, text)})
     walker.state.be_another()
     walker.options.clear()
+    if main and aliases.are_expanded(walker.files.text(main)):
+        walker.options.add(shopt.ALIASES)
     walker.asked.clear()
     begun = tuple(each for _, each in submitted) or (starts(walker, main) if main else ())
     begin(walker, begun)
