@@ -122,6 +122,13 @@ def test_a_name_that_a_script_without_a_known_run_has_from_who_submits_is_said_o
     assert "--env" in said[0].todo
 
 
+def test_of_many_names_that_a_script_has_from_who_submits_the_first_are_listed() -> None:
+    lines = "".join(f"echo $NAME_{number} | xargs ./t\n" for number in range(40))
+    found = convert(classified({"go.sh": f"#!/bin/bash\n#SBATCH -N 1 -n 1 -t 9\n{lines}"}), Options({}))
+    (said,) = [each for each in found.findings if "the shell of who submits" in each.why]
+    assert said.what.endswith("NAME_11 and 28 more")
+
+
 @pytest.mark.parametrize("line", ["A=b\necho $A $HOME $SLURM_JOB_ID", "echo ${TOOL:-x}", "$LAUNCHER ./t"])
 def test_what_a_script_gives_or_asks_for_is_not_said_to_be_of_who_submits(line: str) -> None:
     found = convert(classified({"go.sh": f"#!/bin/bash\n#SBATCH -N 1 -n 1 -t 9\n{line}\n"}), Options({}))

@@ -23,6 +23,7 @@ _OTHERS = (
 _GPUS = frozenset(("gres", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task"))
 _TASKS = frozenset(("ntasks", "ntasks-per-node", "ntasks-per-gpu"))
 THE_RUN = "the run"
+_MOST_NAMES = 12
 _WORD = re.compile(r"\w+")
 _NOT_GIVEN = (
     "no line gives it a value: the script has it from the shell of who submits, where no module and no file "
@@ -81,8 +82,10 @@ def _of_the_submitter(reading: ShellReading, unknown: Unknown, draft: Draft) -> 
         if places and not owner(name) and name not in asked and not reading.given(name)
     }
     if names:
-        lines = tuple(dict.fromkeys(names.values()))
-        draft.say("left", lines, ", ".join(names), why=_NOT_GIVEN, todo=_GIVE)
+        listed = list(names)[:_MOST_NAMES]
+        more = f" and {len(names) - len(listed)} more" if len(names) > len(listed) else ""
+        lines = tuple(dict.fromkeys(names[name] for name in listed))
+        draft.say("left", lines, ", ".join(listed) + more, why=_NOT_GIVEN, todo=_GIVE)
 
 
 def _beside(reading: ShellReading, names: Set[str]) -> str:
