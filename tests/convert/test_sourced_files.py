@@ -1,4 +1,5 @@
-"""Files that a script writes before it sources them: what bash has behind the source, or a question."""
+"""Files that a script writes before it sources them: what bash has behind the source, or a question;
+and files that the shells of its ranks source."""
 
 import subprocess
 from pathlib import Path
@@ -122,3 +123,20 @@ def test_a_file_that_a_submitted_text_sources_is_as_one_that_the_script_does(quo
     assert "what site/env.sh sets" in told[0].told
     assert [(each.state, each.told) for each in told] == [(told[0].state, told[0].told)] * 2
     assert [each.why for each in found.findings if "may give another value to LR" in each.why]
+
+
+@pytest.mark.parametrize(
+    ("starts", "is_wrong"),
+    [
+        ("srun --container-image=a/b:1 bash -c 'source own.sh && ./t'", False),
+        ('srun --container-image=a/b:1 sh -c "cd /w; . /w/own.sh; ./t"', False),
+        ("source own.sh\nsrun --container-image=a/b:1 ./t", True),
+    ],
+)
+def test_what_the_shell_of_a_rank_makes_of_its_number_is_its_own(starts: str, is_wrong: bool) -> None:
+    own = "export RANK=$SLURM_PROCID\nexport MY_GPU=$SLURM_LOCALID\n"
+    head = "#!/bin/bash\n#SBATCH -N 2 -t 10 --gpus-per-node=8 --ntasks-per-node=8\n"
+    texts = {"run.sub": f"{head}{starts}\n", "own.sh": own}
+    found = convert(classified(texts), Options({}))
+    wrong = {each.what for each in found.findings if each.kind == "defect"}
+    assert wrong == ({"RANK=${SLURM_PROCID}", "MY_GPU=${SLURM_LOCALID}"} if is_wrong else set())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import guards
 from hpclaunch.convert.mapping.bind import in_front
+from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.slurm.numbers import size_variables
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
@@ -252,6 +253,8 @@ def _of_each_rank(reading: ShellReading, run: Step, draft: Draft) -> None:
     for variable, value in run.command.environment:
         for name in sorted({part.name for part in value if isinstance(part, Unknown)} & _OF_EACH):
             each = reading.last(variable)
+            if each is not None and sourced.by_ranks(reading, each.place.file):
+                continue
             draft.say(
                 "defect",
                 (each.place if each else run.command.place,),

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
-from hpclaunch.convert.mapping.environment import of_the_line, perhaps_exported
+from hpclaunch.convert.mapping.environment import of_the_line, perhaps_exported, sourced
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.environment.reached import Handed, inherit, reached
 from hpclaunch.convert.mapping.ranks import ports, rendezvous
@@ -209,7 +209,7 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
     elif (whose in ("addresses", "rendezvous") and text is None) or (
         name == "WORLD_SIZE" and draft.is_size(text)
     ):
-        if _OF_RANK & names_in(each.value):
+        if _OF_RANK & names_in(each.value) and not sourced.by_ranks(reading, each.places[0].file):
             why = "the script's own shell makes it, where these are 0, and all ranks got the same"
             draft.say("defect", each.places, f"{name}={_short(each)}", why=why)
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)

@@ -3,12 +3,14 @@ command writes: asked for."""
 
 import re
 from collections.abc import Sequence
+from os.path import basename
 
 from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft, Fact, dotted
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.programs.names import STEPS
 from hpclaunch.convert.programs.plain import of_env
 from hpclaunch.convert.reading import Assigned, Command, Setter, ShellReading
 from hpclaunch.readback.shell.values import shown
@@ -59,6 +61,15 @@ def ask(reading: ShellReading, draft: Draft) -> None:
         _doubt_defaults(reading, min([*missing, *files], key=lambda each: each.place.line), draft)
     if missing:
         _ask_for(reading, missing, draft)
+
+
+def by_ranks(reading: ShellReading, file: str) -> bool:
+    """Whether the text of a shell that srun starts sources the file: each rank's own does, and what differs
+    from rank to rank differs there."""
+    name = rf"(?<![\w.-]){re.escape(basename(file))}(?![\w.-])"
+    sources = re.compile(rf"(?:^|[\s;&|({{])(?:source|\.)\s+\S*{name}")
+    texts = (shown(word) for each in reading.of(*STEPS) for word in each.words[1:])
+    return file != reading.script and any(map(sources.search, texts))
 
 
 def _say_kept(reading: ShellReading, draft: Draft) -> None:
