@@ -190,6 +190,7 @@ _SHELL_LINE = re.compile(
 )
 _SHELL_NAMES = (".sh", ".bash", ".ksh", ".sub", ".slurm", ".sbatch", ".pbs", ".lsf", ".sge", ".job", ".env")
 _A_SCRIPT = r"(?<=[\w./])\.(?:sh|bash|sub|sbatch|slurm|job)(?![\w.-])"
+_DECLARES = r"(?:export|readonly|local|declare|typeset)[ \t]+(?:-\w+[ \t]+)*"  # and gives a variable a value
 _SUBMITS = re.compile(rf"^[^#\n]*\b{any_of(SUBMITTERS)}\b", re.MULTILINE)
 _BY_MPI = re.compile(rf"^[^#\n]*\b{any_of(BY_MPI)}\s", re.MULTILINE)
 _MOST_BEFORE = 2000  # characters of options
@@ -312,7 +313,7 @@ def _sources(base: str, text: str) -> bool:
 def _variables_with(file: str, text: str) -> tuple[str, ...]:
     """The variables that a line gives a path whose end is the file, also behind the output of a command."""
     path = r"[\"']?(?:\$\([^()\n]*\)|\$(?!\()|[^\s\"'$])*"
-    variable = re.compile(rf"^[ \t]*(?:export[ \t]+)?(\w+)={path}{file}", re.MULTILINE)
+    variable = re.compile(rf"^[ \t]*(?:{_DECLARES})?(\w+)={path}{file}", re.MULTILINE)
     return tuple(dict.fromkeys(variable.findall(text)))
 
 

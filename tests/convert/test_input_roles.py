@@ -157,6 +157,8 @@ def test_a_script_that_a_step_starts_is_said_to_be_of_that_step() -> None:
         'SETUP="$ROOT/etc/setup.sh"\nsource "$SETUP"',
         "export SETUP=$(git rev-parse --show-toplevel)/setup.sh\n. ${SETUP}",
         "SETUP=setup.sh\n[ -f $SETUP ] && source $SETUP",
+        "readonly SETUP=setup.sh\nsource ./${SETUP} -q",
+        "declare -r SETUP='setup.sh'\n. $SETUP",
     ],
 )
 def test_a_file_that_is_sourced_by_a_variable_is_read_there(lines: str) -> None:
