@@ -24,6 +24,7 @@ NAMES = (
     *("TS_AUTHKEY", "TOKEN_VALUE"),
 )
 STEPS = (
+    f"export MY_PASSWORD=\\$x{S}",
     f"npm config set //r.example/:_authToken {S}",
     f"dvc remote modify --local store secret_access_key {S}",
     f"rclone config create store s3 access_key_id a secret_access_key {S}",

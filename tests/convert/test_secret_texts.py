@@ -213,6 +213,9 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         'echo ">>> PASS: team/model-7b" && printf "== PASS: all" && echo "--- PASS: $NAME"',
         'HF_TOKEN="hf_your_token_here" WANDB_API_KEY=your_wandb_key_here TOKEN=hf_xxxxxxxx',
         "ssh_pub_key=`cat key.pub`",
+        'cat <<E\nTOKEN="\\$(curl -sS "http://md.example/x")" API_KEY=\\${KEY} PASSWORD=\\$MY_PW\nE',
+        'x="$(curl -H \\"X-md-token: \\$TOKEN\\" http://md.example/t)"',
+        "# --key [W_TOKENS] or True (after the wandb login command)",
         "KEYS=(first12345) TOKENS=(second12345) openssl req -key server12.key -keyout x12345",
     ],
 )

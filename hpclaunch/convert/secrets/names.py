@@ -73,6 +73,8 @@ _NO_SECRET = re.compile(
     r"\\+|[~./%{<*\[`].*|\$(?!\{?[0-9]\}?[0-9A-Za-z]{15}).*|true|false|yes|no|none|null|on|off|auto|"
     r"|(?:[a-z]{2,6}[_-])?your[_-](?:[a-z]+[_-])*(?:token|key|password|passwd|secret)(?:[_-]here)?"
     r"|(?:[a-z]{2,6}[_-])?x{3,}"
+    # What another shell puts in, as the text for it says: \$(cat FILE), \${NAME}, \$NAME.
+    r"|\\+\$(?:[({].*|(?-i:[A-Z_][A-Z0-9_]*)(?:\W.*)?)"
     r"|not|(?:not )?(?:set|found|given|provided|present|available|configured|loaded)|unset|missing|empty"
     r"|[a-z]{1,12}[_.-]?\$\(date\b[^()]*\)(?:[_.-]?\$(?:\w+|\{\w+\}))*",
     re.IGNORECASE | re.DOTALL,
