@@ -8,8 +8,8 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks import launchers, mpi, own_gpus, torch_variables
 from hpclaunch.convert.mapping.slurm.batch import allocation, gpu_binding, hints
-from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, outside_allocation
-from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks, gpus_of, last
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, of_command, outside_allocation
+from hpclaunch.convert.mapping.slurm.numbers.sizes import OF_GPUS, Allocation, Ranks, gpus_of, last
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import MPI, Layer, Option, layers
@@ -331,13 +331,26 @@ def put_gpus(
         ):
             return
         elif fact is None or (found.whole and not gpus.written):
-            no_gpus(reading, found, (run.command.place,), draft, f"{NO_GPUS}{hints.of_gpus(run, draft)}")
+            doubt = f"{_asked_elsewhere(reading, run) or NO_GPUS}{hints.of_gpus(run, draft)}"
+            no_gpus(reading, found, (run.command.place,), draft, doubt)
     else:
         for each in own:
             if each.name in gpu_binding.NAMES:
                 continue  # which is said of each such option
             why = "a step has all GPUs that the job has on its nodes"
             draft.say("replaced", each.places, each.written, why=why)
+
+
+def _asked_elsewhere(reading: ShellReading, run: Step) -> str:
+    """That another srun asks for GPUs, and the run's own does not; "" where none does."""
+    for command in reading.of("srun"):
+        if command.place == run.command.place:
+            continue
+        for each in of_command(reading, command):
+            if each.name in OF_GPUS:
+                its = f"{each.written} is of {command.place}, which is not this run"
+                return f"its line asks Slurm for none ({its}), and sbatch may have been given --gres"
+    return ""
 
 
 def no_gpus(
