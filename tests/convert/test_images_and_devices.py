@@ -239,3 +239,19 @@ def test_a_quote_that_a_mount_has_in_its_value_is_asked_about(given: str, asked:
     assert loaded(found.job)["mounts"] == ([ASK, ASK] if asked else ["/a/b:/b", "/c/d:/d"])
     whys = [each.why for each in found.findings if each.key.startswith("mounts") and each.kind == "question"]
     assert len([why for why in whys if "its quote is a character of the path" in why]) == 2 * asked
+
+
+@pytest.mark.parametrize(
+    "grown",
+    [
+        "while read -r d; do given+=(--device=$d); done < list",
+        "if [ -e /dev/x ]; then given+=(--device /dev/x); fi",
+        "for d in $(ls /dev/ib); do given+=(-v $d); done",
+    ],
+)
+def test_an_array_that_grew_in_quotes_is_options_and_the_word_behind_it_the_image(grown: str) -> None:
+    text = f'given=(--ipc=host)\n{grown}\ndocker run --gpus 1 "${{given[@]}}" reg/x:1 ./t --n 2\n'
+    found = convert(classified({"run.sh": f"#!/bin/bash\n#SBATCH -N 1\n{text}"}), Options({}))
+    job = loaded(found.job)
+    assert (job["image"], job["command"]) == ("reg/x:1", ["./t", "--n", "2"])
+    assert any("${given}" in each.what for each in found.findings)

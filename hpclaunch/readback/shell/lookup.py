@@ -52,6 +52,13 @@ def _as_one(part: Part) -> Part:
     return part
 
 
+def _as_words(value: Value) -> Value:
+    """What "${a[@]}" is where nothing tells the elements: as many words as the array has."""
+    part = value[0] if len(value) == 1 else ""
+    is_either = isinstance(part, Unknown) and part.kind == "either"
+    return (structs.replace(part, splits=True),) if isinstance(part, Unknown) and is_either else value
+
+
 class Lookup(ABC):
     """Looks parameters up in a state. Whoever expands words says what the index of an element is."""
 
@@ -86,7 +93,7 @@ class Lookup(ABC):
         if isinstance(variable.value, Array):
             return self._elements(variable.value, expansion)
         if expansion.index is None:
-            return [variable.value]
+            return [_as_words(variable.value) if expansion.all_of == "@" else variable.value]
         return self._other(name, expansion.index, variable.value)
 
     def _of_arguments(self, name: str) -> list[Value]:
@@ -125,7 +132,7 @@ class Lookup(ABC):
         return [(Unknown("variable", expansion.name),)] if there else []
 
     def _elements(self, array: Array, expansion: Parameter) -> list[Value] | None:
-        unknown: Value = (Unknown("either", expansion.name),)
+        unknown: Value = (Unknown("either", expansion.name, splits=expansion.all_of == "@"),)
         if expansion.of_all:
             ordered = array.in_order()
             items = [unknown] if ordered is None else [value for _, value in ordered]
