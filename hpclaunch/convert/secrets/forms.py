@@ -37,6 +37,8 @@ _FILE = (
 )
 _INTO = rf"(?:>>?|\|[ \t]*(?:sudo[ \t]+)?tee(?:[ \t]+-a)?[ \t])[ \t]*{_FILE}"
 _BEFORE = r"(?:-[enE]+[ \t]+|[\"']%s(?:\\n)?[\"'][ \t]+)?"
+# What people say of a command where they do not call it: (use wandb login command), run wandb login first.
+_SAID = r"(?:again|and|as|before|command|failed|first|for|if|in|is|on|once|or|please|then|to|was|with)"
 _BREAK, _WORD = r"(?:[ \t]+[^\w\s]*)*", "password"
 # The name, the pattern, and texts that a line has to have: a window in which the pattern looks for one of
 # them at each place would cost much on a line of a megabyte, and each pattern on each of many lines too.
@@ -158,8 +160,7 @@ _FORMS = tuple(
         (
             "KEY",
             rf"\bwandb[ \t]+login(?:[ \t]+--host[ \t]+\S+|[ \t]+--?[\w-]+(?:=\S+)?){{0,8}}[ \t]+"
-            # A key has 40 characters and more, and numbers: "the wandb login command" has none.
-            rf"(?![-#])(?=\S*\d|\S{{20,}}){VALUE}",
+            rf"(?![-#]|{_SAID}\b){VALUE}",
             "wandb",
         ),
         ("PASSWORD", rf"\b(?:unzip|zip|ipmitool)\b{_NEAR}[ \t]-P[ \t]*{VALUE}", "-P"),
