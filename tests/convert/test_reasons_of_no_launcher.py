@@ -83,3 +83,16 @@ def test_an_engine_that_may_do_something_else_is_not_taken(second: str) -> None:
 )
 def test_what_goes_to_other_hosts_is_said_to_go_there(line: str) -> None:
     assert "starts on other hosts is no launcher" in _converted(f"for h in a b; do {line}; done").refused
+
+
+@pytest.mark.parametrize(
+    ("text", "starter"),
+    [
+        ("mpiexec -n 6 -hostfile hf ./solve", "mpiexec"),
+        ("cd /w && /opt/m/bin/mpirun -np 4 ./solve", "mpirun"),
+    ],
+)
+def test_an_mpirun_in_a_text_for_another_host_is_not_said_to_be_no_launcher(text: str, starter: str) -> None:
+    found = _converted(f"ssh login@head '{text}'")
+    assert found.refused.endswith(f"{starter} in it is not read")
+    assert not [each for each in found.findings if "not part of what is launched" in each.why]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from hpclaunch.convert.mapping.around import beyond
 from hpclaunch.convert.mapping.slurm.starts import ended
 from hpclaunch.convert.programs.layers import layers
-from hpclaunch.convert.programs.names import REMOTE
+from hpclaunch.convert.programs.names import BY_MPI, REMOTE, any_of
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.statements import Function
 from hpclaunch.readback.shell.values import base_name, shown
@@ -14,6 +14,8 @@ from hpclaunch.values.conversion import Place
 
 _NOTHING = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
 _FIRST = re.compile(r"(?:sudo\s+)?(?:\$\{?(\w+)\}?|(\S+))\s+\S")
+_STARTER = re.compile(rf"(?<![\w.-]){any_of(BY_MPI)}(?=\s)")
+_ITS_TEXT = "write that text into a script, and give that"
 _CALLER = "give the script that calls it, and this one in front of it"
 
 
@@ -32,6 +34,10 @@ def said(reading: ShellReading) -> tuple[str, str, Sequence[Place]]:
     for command in reading.starting:
         over = next((name for word in command.words if (name := base_name(word)) in REMOTE), "")
         if over and any(layer.program == "ssh" for layer in layers(command.words)):
+            starter = _STARTER.search(" ".join(map(shown, command.words)))
+            if starter is not None:
+                why = f"{command.place}: what {over} starts on other hosts is a text of their shells, and "
+                return f"{why}{starter[0]} in it is not read", _ITS_TEXT, (command.place,)
             return f"{command.place}: what {over} starts on other hosts is no launcher known here", "", ()
     unknown = beyond.started_by_unknown(reading)
     if unknown is not None:
