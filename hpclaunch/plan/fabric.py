@@ -7,6 +7,7 @@ demand, since a job asks for it to measure or to use it: a site without it is an
 """
 
 from hpclaunch.capability.tables import slurm_feature_since, slurm_has_feature
+from hpclaunch.plan.findings import Findings
 from hpclaunch.spec import units
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import Site
@@ -28,11 +29,10 @@ def unsuitable(job: Job, site: Site) -> list[Problem]:
     return problems
 
 
-def options(job: Job, site: Site) -> tuple[tuple[Option, ...], tuple[Option, ...], list[str]]:
-    """Options of sbatch, options of srun, and warnings, for a job that is not unsuitable."""
+def options(job: Job, site: Site, found: Findings) -> tuple[tuple[Option, ...], tuple[Option, ...]]:
+    """Options of sbatch, and options of srun, for a job that is not unsuitable."""
     batch: list[Option] = []
     step: list[Option] = []
-    warnings: list[str] = []
     if _near(job):
         if site.fabric.topology == "tree":
             count = -(-job.nodes // units.unit(site))
@@ -42,7 +42,7 @@ def options(job: Job, site: Site) -> tuple[tuple[Option, ...], tuple[Option, ...
             size = _segment(job.nodes, _block(site))
             batch.append(Option(f"--segment={size}", "nodes of a segment are in one scalable unit"))
         else:
-            warnings.append(
+            found.warnings.append(
                 f"locality: unit has no effect: site {site.name} names no topology plugin of its Slurm "
                 "(fabric.topology)"
             )
@@ -50,7 +50,7 @@ def options(job: Job, site: Site) -> tuple[tuple[Option, ...], tuple[Option, ...
     if sharp is not None and sharp.network is not None:
         batch.append(Option(f"--network={sharp.network}", "SHARP: reductions in the switches"))
         step.append(Option(f"--network={sharp.network}"))
-    return tuple(batch), tuple(step), warnings
+    return tuple(batch), tuple(step)
 
 
 def variables(job: Job, site: Site) -> dict[str, str]:

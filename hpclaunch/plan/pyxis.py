@@ -2,6 +2,7 @@
 
 from hpclaunch.capability.tables import pyxis_feature_since, pyxis_has, pyxis_has_feature, pyxis_since
 from hpclaunch.plan import image as images
+from hpclaunch.plan.findings import Findings
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import InputError, Path, Problem
 from hpclaunch.values.launchplan import Container, Mount
@@ -20,26 +21,21 @@ _SWITCHES = (
 
 
 def options(
-    container: Container, directory: str, site: Site, outside: tuple[str, ...]
-) -> tuple[tuple[Option, ...], list[str]]:
-    """The options, and warnings. A relative image file is found from `directory`; `outside` names variables
-    whose value from the host must beat the image's.
-
-    Raises InputError for what this version of Pyxis cannot do, all of it at once.
-    """
+    container: Container, directory: str, site: Site, outside: tuple[str, ...], found: Findings
+) -> tuple[Option, ...]:
+    """The options, and in `found` what this version of Pyxis cannot do. A relative image file is found from
+    `directory`; `outside` names variables whose value from the host must beat the image's."""
     assert site.slurm is not None
     assert site.slurm.pyxis is not None
     version = site.slurm.pyxis
-    found: list[Option] = []
-    problems: list[Problem] = []
-    warnings: list[str] = []
+    chosen: list[Option] = []
 
     def add(name: str, value: str | None, path: Path, why: str = "") -> None:
         if pyxis_has(name, version):
-            found.append(Option(name if value is None else f"{name}={value}", why))
+            chosen.append(Option(name if value is None else f"{name}={value}", why))
         else:
             message = f"{name} came with Pyxis {pyxis_since()[name]}, and site {site.name} has {version}"
-            problems.append(Problem(message, "job", path))
+            found.refuse(message, *path)
 
     try:
         name = images.pyxis_form(container.image, directory)
@@ -47,10 +43,10 @@ def options(
         if name.startswith("dockerd://") and not pyxis_has_feature("dockerd", version):
             since = pyxis_feature_since("dockerd")
             message = f"dockerd:// came with Pyxis {since}, and site {site.name} has {version}"
-            problems.append(Problem(message, "job", ("image",)))
+            found.refuse(message, "image")
     except InputError as error:
-        problems.extend(error.problems)
-    problems.extend(_unspeakable(container.mounts))
+        found.problems += error.problems
+    found.problems += _unspeakable(container.mounts)
     if container.mounts:
         add("--container-mounts", ",".join(map(_mount, container.mounts)), ("mounts",))
     if container.workdir:
@@ -62,7 +58,9 @@ def options(
         option = yes if wanted else no
         if not pyxis_has(option, version) and wanted == getattr(usual, key):
             since = pyxis_since()[option]
-            warnings.append(f"Pyxis {version} has no {option} ({since}): the nodes' enroot.conf decides")
+            found.warnings.append(
+                f"Pyxis {version} has no {option} ({since}): the nodes' enroot.conf decides"
+            )
         else:
             add(option, None, ("container", key))
 
@@ -71,15 +69,13 @@ def options(
         add("--container-env", ",".join(names), ("container", "env"), "else the image's own values win")
     elif names:
         since = pyxis_since()["--container-env"]
-        warnings.append(
+        found.warnings.append(
             f"Pyxis {version} has no --container-env ({since}): where the image sets {', '.join(names)}, "
             "its hooks see the image's value"
         )
     if container.save:
         add("--container-save", container.save, ("container", "save"))
-    if problems:
-        raise InputError(problems)
-    return tuple(found), warnings
+    return tuple(chosen)
 
 
 def _mount(mount: Mount) -> str:

@@ -11,26 +11,21 @@ from hpclaunch.capability.tables import (
     slurm_since,
     version,
 )
+from hpclaunch.plan.findings import Findings
 from hpclaunch.spec.job import SiteHints
 from hpclaunch.spec.site import SlurmSite
-from hpclaunch.values.errors import Problem
 from hpclaunch.values.words import Option
 
 
-def check(
-    hints: SiteHints, site_name: str, slurm: SlurmSite, masked: bool
-) -> tuple[list[Problem], list[str]]:
-    """Problems that are sure to stop the job, and a warning that the rest was not checked."""
-    problems: list[Problem] = []
-    warnings: list[str] = []
+def check(hints: SiteHints, site_name: str, slurm: SlurmSite, masked: bool, found: Findings) -> None:
+    """Finds what is sure to stop the job, and warns that the rest was not checked."""
     for command, options in (("sbatch", hints.sbatch), ("srun", hints.srun)):
         for index, text in enumerate(options):
             message = _problem(command, text, slurm, masked)
             if message:
-                problems.append(Problem(message, "job", ("sites", site_name, command, index)))
+                found.refuse(message, "sites", site_name, command, index)
         if options:
-            warnings.append(f"not checked, passed on to {command}: {' '.join(options)}")
-    return problems, warnings
+            found.warnings.append(f"not checked, passed on to {command}: {' '.join(options)}")
 
 
 def _problem(command: str, text: str, slurm: SlurmSite, masked: bool) -> str:
@@ -58,20 +53,32 @@ def _problem(command: str, text: str, slurm: SlurmSite, masked: bool) -> str:
     return ""
 
 
-def given_twice(
-    command: str, options: Sequence[str], site_name: str, ours: Sequence[Option]
-) -> list[Problem]:
-    """Raw options that the job's own keys have given already: the later one would win without a word. Slurm
-    hands a plugin only the last of two, so a second --container-mounts would take away the first
+def of_sbatch(
+    hints: SiteHints, site_name: str, ours: Sequence[Option], found: Findings
+) -> tuple[Option, ...]:
+    """The options for #SBATCH lines that come behind `ours`."""
+    _refuse_twice("sbatch", hints.sbatch, site_name, ours, found)
+    return tuple(Option(directive_value(text), "not checked") for text in hints.sbatch)
+
+
+def of_srun(hints: SiteHints, site_name: str, ours: Sequence[Option], found: Findings) -> tuple[Option, ...]:
+    """The options of srun that stand beside `ours`."""
+    _refuse_twice("srun", hints.srun, site_name, ours, found)
+    return tuple(Option(text, "not checked") for text in hints.srun)
+
+
+def _refuse_twice(
+    command: str, options: Sequence[str], site_name: str, ours: Sequence[Option], found: Findings
+) -> None:
+    """Refuses what the job's own keys have given already: the later one would win without a word. Slurm hands
+    a plugin only the last of two, so a second --container-mounts would take away the first
     (src/common/plugstack.c)."""
     names = frozenset(option.text.partition("=")[0] for option in ours)
-    problems = []
     for index, text in enumerate(options):
         name = text.partition("=")[0]
         if means(name, names):
             message = f"{name} follows from the job's own keys: say it there"
-            problems.append(Problem(message, "job", ("sites", site_name, command, index)))
-    return problems
+            found.refuse(message, "sites", site_name, command, index)
 
 
 def directive_value(text: str) -> str:

@@ -2,15 +2,28 @@
 
 from collections.abc import Sequence
 
-from hpclaunch.capability.tables import slurm_has_feature
-from hpclaunch.plan import environment, fabric, gpukind, pyxis, raw, slurm_batch, slurm_step, wrapper
+from msgspec import Struct
+
+from hpclaunch.plan import (
+    environment,
+    fabric,
+    gpukind,
+    pyxis,
+    raw,
+    slurm_batch,
+    slurm_share,
+    slurm_step,
+    wrapper,
+)
 from hpclaunch.plan import hints as site_hints
-from hpclaunch.spec.job import Job
+from hpclaunch.plan.findings import Findings
+from hpclaunch.plan.slurm_share import Share
+from hpclaunch.spec.job import Job, SiteHints
 from hpclaunch.spec.nodetype import NodeType
-from hpclaunch.spec.site import Site, SlurmSite
+from hpclaunch.spec.site import Site
 from hpclaunch.values.cpulist import format_mask
-from hpclaunch.values.errors import InputError, Problem
-from hpclaunch.values.launchplan import Common, SlurmTarget
+from hpclaunch.values.errors import Problem
+from hpclaunch.values.launchplan import Common, SlurmSteps, SlurmTarget
 from hpclaunch.values.words import EnvVar, Option
 
 # What the script needs of its environment: where srun is, and which job this is. Everything else that Slurm
@@ -37,6 +50,15 @@ def unsuitable(job: Job, site: Site) -> list[Problem]:
     return [*problems, Problem(message, "job", ("mpi",))]
 
 
+class _Masks(Struct, frozen=True):
+    """What --cpu-bind and --mem-bind have for each local rank, empty where the job leaves that alone.
+    Without `possible` the rank wrapper binds in their place."""
+
+    possible: bool
+    cpus: tuple[str, ...] = ()
+    mems: tuple[str, ...] = ()
+
+
 def target(
     job: Job, site: Site, machines: Sequence[NodeType], common: Common, exclusive: bool
 ) -> tuple[SlurmTarget, list[str]]:
@@ -45,125 +67,143 @@ def target(
     slurm = site.slurm
     assert slurm is not None
     hints = site_hints.of_site(job, site)
+    masks = _masks(common)
+    found = Findings(site_hints.unheeded(job, site))
+    _check(job, site, common, masks, found)
+    exported = _exported(job, site, common)
+    container = _container(job, site, common, found)
+
+    share = slurm_share.share(job, site, machines, common, found)
+    of_batch, of_fabric = fabric.options(job, site, found)
+    step = _step(job, site, common, masks, share, of_fabric, found)
+
+    beside, of_signals = _beside(job, hints, common, share, exported)
+    told, of_end = _long_run(common, found)
+    if exclusive:
+        of_node = slurm_batch.whole(bool(masks.cpus))
+    else:
+        of_node = slurm_batch.part(common, machines, hints, share)
+    batch = slurm_batch.options(job, slurm, hints, common, of_node, share.gres)
+    batch = (*batch, *of_batch, *of_signals, *of_end)
+
+    check = None
+    if job.preflight is not None:
+        from hpclaunch.plan import preflight  # most jobs need not pay for it
+
+        check, problems, warnings = preflight.of_slurm(
+            job, site, common, machines, share.gres, share.cpus_once, of_fabric
+        )
+        found.problems += problems
+        found.warnings += warnings
+        batch = preflight.of_sbatch(batch, common, check)
+    own = (Option("--container-name"),) if beside is not None and beside.one_container else ()
+    raw_batch = raw.of_sbatch(hints, site.name, batch, found)
+    raw_step = raw.of_srun(hints, site.name, (*step, *container, *own), found)
+    found.end_if_refused()
+    made = SlurmTarget(
+        version=slurm.version,
+        sbatch=(*batch, *raw_batch),
+        srun=(*step, *raw_step),
+        pyxis=container,
+        cpu_masks=masks.cpus,
+        mem_masks=masks.mems,
+        mem_policy="prefer,mask_mem" if job.bind.memory == "prefer" else "mask_mem",
+        path=slurm.path or "",
+        keep=(*KEEP, *(each.value for each in told if not each.value.startswith("SLURM_ARRAY_"))),
+        wrapper=tuple(wrapper.settings(job, common, machines, "slurm", binds=not masks.possible)),
+        host_env=exported,
+        beside=beside,
+        told=told,
+        preflight=check,
+    )
+    return made, found.warnings
+
+
+def _masks(common: Common) -> _Masks:
+    """Masks are the same on all nodes of a step, and name cores of whole nodes."""
+    if not common.whole_node or len(common.shapes) > 1:
+        return _Masks(False)
     seats = common.shape.seats
-    # Masks are the same on all nodes of a step, and name cores of whole nodes.
-    masked = common.whole_node and len(common.shapes) == 1
-    cpu_masks = tuple(format_mask(seat.cpus) for seat in seats) if masked and seats[0].cpus else ()
-    mem_masks = tuple(format_mask(seat.mems) for seat in seats) if masked and seats[0].mems else ()
-    warnings = site_hints.unheeded(job, site)
+    return _Masks(
+        True,
+        tuple(format_mask(seat.cpus) for seat in seats) if seats[0].cpus else (),
+        tuple(format_mask(seat.mems) for seat in seats) if seats[0].mems else (),
+    )
+
+
+def _check(job: Job, site: Site, common: Common, masks: _Masks, found: Findings) -> None:
+    """What of the job has no effect, is not checked, or cannot be on nodes of this size."""
+    assert site.slurm is not None
     if job.container.privileged:
-        warnings.append("container.privileged has no effect: Pyxis' containers have no rights of their own")
-    problems, more = raw.check(hints, site.name, slurm, bool(cpu_masks or mem_masks))
-    warnings += more
+        found.warnings.append(
+            "container.privileged has no effect: Pyxis' containers have no rights of their own"
+        )
+    hints = site_hints.of_site(job, site)
+    raw.check(hints, site.name, site.slurm, bool(masks.cpus or masks.mems), found)
     cpus = min(shape.cpu_count for shape in common.shapes)
     if common.whole_node and common.ranks_per_node > cpus:
         message = f"{common.ranks_per_node} ranks on a node of {cpus} CPUs: each needs one"
-        problems.append(Problem(message, "job", ("ranks_per_node",)))
-    host_env = environment.for_the_host(common.environment)
-    exported = (*host_env, *fabric.for_the_host(job, site), *slurm_step.for_pmix(job, common.environment))
-    flags: tuple[Option, ...] = ()
-    if common.container is not None:
-        outside = tuple(variable.name for variable in host_env) + common.secrets
-        try:
-            flags, more = pyxis.options(common.container, job.directory, site, outside)
-            warnings += more
-        except InputError as error:
-            problems.extend(error.problems)
+        found.refuse(message, "ranks_per_node")
 
-    slices = gpukind.slices(job, site)
-    gres = gpukind.gres(job, site, machines[0], common.gpus_per_node)
-    gpus_of_node = gpukind.of_a_node(job, site, machines[0])
-    cpus_per_task = slurm_batch.cpus_per_task(common, machines, gpus_of_node)
-    of_node = (
-        slurm_batch.whole(bool(cpu_masks))
-        if exclusive
-        else slurm_batch.part(common, machines, hints, cpus_per_task, gpus_of_node)
-    )
-    cpus_of_step, more = (
-        _all_cores(machines, common, slurm)
-        if common.whole_node
-        else ((Option(f"--cpus-per-task={cpus_per_task}"),), [])
-    )
-    warnings += more
-    of_batch, of_fabric, more = fabric.options(job, site)
-    of_step = of_fabric
-    warnings += more
-    if slices:
-        why = "each rank sees its own MIG slice: CUDA shows a process one alone"
+
+def _exported(job: Job, site: Site, common: Common) -> tuple[EnvVar, ...]:
+    """What must be set where the script runs: outside of the container, and for srun's plugins."""
+    host_env = environment.for_the_host(common.environment)
+    return (*host_env, *fabric.for_the_host(job, site), *slurm_step.for_pmix(job, common.environment))
+
+
+def _container(job: Job, site: Site, common: Common, found: Findings) -> tuple[Option, ...]:
+    """Pyxis' options, none for a job without a container."""
+    if common.container is None:
+        return ()
+    host_env = environment.for_the_host(common.environment)
+    outside = tuple(variable.name for variable in host_env) + common.secrets
+    return pyxis.options(common.container, job.directory, site, outside, found)
+
+
+def _step(
+    job: Job,
+    site: Site,
+    common: Common,
+    masks: _Masks,
+    share: Share,
+    of_fabric: Sequence[Option],
+    found: Findings,
+) -> tuple[Option, ...]:
+    """srun's options. Of MIG slices no mask can be made: each rank is given its own."""
+    assert site.slurm is not None
+    plugin = "none" if job.mpi == "none" else site.slurm.mpi_plugin[job.mpi]
+    unbound: tuple[Option, ...] = ()
+    of_slices: tuple[Option, ...] = ()
+    if gpukind.slices(job, site):
         kind = gpukind.bind(common.ranks_per_node, common.gpus_per_node)
-        of_step += (Option(f"--gpu-bind={kind}", why),)
-        warnings.append(
+        why = "each rank sees its own MIG slice: CUDA shows a process one alone"
+        of_slices = (Option(f"--gpu-bind={kind}", why),)
+        found.warnings.append(
             f"the ranks are not bound: which slices of {job.gpu_type} come is known only when the job runs"
         )
-    unbound = () if slices else slurm_step.not_bound_by_slurm(job, masked)
-    plugin = "none" if job.mpi == "none" else slurm.mpi_plugin[job.mpi]
-    batch = (*slurm_batch.options(job, slurm, hints, common, of_node, gres), *of_batch)
-    step = (*slurm_step.options(job, common, plugin, gres, unbound, cpus_of_step), *of_step)
-    beside = None
-    if job.beside_ranks:
-        from hpclaunch.plan import slurm_beside  # most jobs need not pay for it
-
-        on_node = cpus_per_task * common.ranks_per_node
-        cpus_once = cpus_of_step if common.whole_node else (Option(f"--cpus-per-task={on_node}"),)
-        beside, of_signals = slurm_beside.steps(job, hints, common, gres, cpus_once, exported)
-        batch += of_signals
-    told: tuple[EnvVar, ...] = ()
-    if common.long_run is not None:
-        from hpclaunch.plan import longrun
-
-        batch += longrun.of_sbatch(common.long_run)
-        told = longrun.told_by_slurm(common.long_run)
-        warnings += longrun.warnings_of_slurm(common.long_run, common)
-    check = None
-    if job.preflight is not None:
-        from hpclaunch.plan import preflight
-
-        on_node = cpus_per_task * common.ranks_per_node
-        cpus_once = cpus_of_step if common.whole_node else (Option(f"--cpus-per-task={on_node}"),)
-        check, of_check, more = preflight.of_slurm(job, site, common, machines, gres, cpus_once, of_fabric)
-        problems += of_check
-        warnings += more
-        batch = preflight.of_sbatch(batch, common, check)
-    own = (Option("--container-name"),) if beside is not None and beside.one_container else ()
-    problems += raw.given_twice("sbatch", hints.sbatch, site.name, batch)
-    problems += raw.given_twice("srun", hints.srun, site.name, (*step, *flags, *own))
-    if problems:
-        raise InputError(problems)
-    return (
-        SlurmTarget(
-            version=slurm.version,
-            sbatch=(*batch, *(Option(raw.directive_value(text), "not checked") for text in hints.sbatch)),
-            srun=(*step, *(Option(text, "not checked") for text in hints.srun)),
-            pyxis=flags,
-            cpu_masks=cpu_masks,
-            mem_masks=mem_masks,
-            mem_policy="prefer,mask_mem" if job.bind.memory == "prefer" else "mask_mem",
-            path=slurm.path or "",
-            keep=(*KEEP, *(each.value for each in told if not each.value.startswith("SLURM_ARRAY_"))),
-            wrapper=tuple(wrapper.settings(job, common, machines, "slurm", binds=not masked)),
-            host_env=exported,
-            beside=beside,
-            told=told,
-            preflight=check,
-        ),
-        warnings,
-    )
+    else:
+        unbound = slurm_step.not_bound_by_slurm(job, masks.possible)
+    usual = slurm_step.options(job, common, plugin, share.gres, unbound, share.cpus)
+    return (*usual, *of_fabric, *of_slices)
 
 
-def _all_cores(
-    machines: Sequence[NodeType], common: Common, slurm: SlurmSite
-) -> tuple[tuple[Option, ...], list[str]]:
-    """What makes a step on whole nodes get the cores that are far from the GPUs too, and warnings."""
-    loses = slurm_has_feature("far_cores_lost", slurm.version)
-    if not loses or not slurm_step.uses_far_cores(machines, common.shapes):
-        return (), []
-    cpus = min(shape.cpu_count for shape in common.shapes)
-    each = cpus // common.gpus_per_node
-    warnings = []
-    if any(each * common.gpus_per_node < shape.cpu_count for shape in common.shapes):
-        warnings.append(
-            f"Slurm {slurm.version} may keep cores that are far from the GPUs out of a step: if it says "
-            '"CPU binding outside of job step allocation", let bind.cpus be local and the ranks one per GPU'
-        )
-    why = "all cores: else those far from the GPUs are lost"
-    return (Option(f"--cpus-per-gpu={each}", why),), warnings
+def _beside(
+    job: Job, hints: SiteHints, common: Common, share: Share, exported: Sequence[EnvVar]
+) -> tuple[SlurmSteps | None, tuple[Option, ...]]:
+    """What the job does beside its ranks, None for most jobs, and what it asks of sbatch for that."""
+    if not job.beside_ranks:
+        return None, ()
+    from hpclaunch.plan import slurm_beside  # most jobs need not pay for it
+
+    return slurm_beside.steps(job, hints, common, share.gres, share.cpus_once, exported)
+
+
+def _long_run(common: Common, found: Findings) -> tuple[tuple[EnvVar, ...], tuple[Option, ...]]:
+    """What Slurm tells the ranks of a job that says how it ends, and what that asks of sbatch."""
+    if common.long_run is None:
+        return (), ()
+    from hpclaunch.plan import longrun  # most jobs need not pay for it
+
+    found.warnings += longrun.warnings_of_slurm(common.long_run, common)
+    return longrun.told_by_slurm(common.long_run), longrun.of_sbatch(common.long_run)

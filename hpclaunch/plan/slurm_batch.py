@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from hpclaunch.capability.tables import means
 from hpclaunch.plan import raw
+from hpclaunch.plan.slurm_share import Share
 from hpclaunch.spec.job import Job, SiteHints
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import SlurmSite
@@ -66,31 +67,15 @@ def whole(masked: bool) -> tuple[Option, ...]:
     return Option("--exclusive", why), Option("--mem=0", "all of its memory")
 
 
-def part(
-    common: Common, machines: Sequence[NodeType], hints: SiteHints, cpus_per_task: int, gpus_of_node: int
-) -> tuple[Option, ...]:
+def part(common: Common, machines: Sequence[NodeType], hints: SiteHints, share: Share) -> tuple[Option, ...]:
     """CPUs, and the GPUs' part of the memory where the node types tell how much there is and the job's own
     options do not. A job without GPUs gets the partition's default."""
-    cpus = Option(f"--cpus-per-task={cpus_per_task}")
+    cpus = Option(f"--cpus-per-task={share.cpus_per_task}")
     gib = [model.memory_gib(machine) for machine in machines]
     own = any(means(text.partition("=")[0], _MEMORY) for text in hints.sbatch)
     if own or not common.gpus_per_node or None in gib:
         return (cpus,)
     least = min(size for size in gib if size is not None)
-    share = int(least * 1024 * _FOR_JOBS) * common.gpus_per_node // gpus_of_node
-    why = f"{common.gpus_per_node} of {gpus_of_node} GPUs, as much of the memory: a default may be a few GB"
-    return cpus, Option(f"--mem={share}M", why)
-
-
-def cpus_per_task(common: Common, machines: Sequence[NodeType], gpus_of_node: int) -> int:
-    """The GPUs' part of the node's CPUs, divided among the ranks; one each for a job without GPUs.
-
-    Whole cores where there are enough: sbatch gives three tasks of 3 CPUs 5 cores of two threads, and srun
-    wants 2 for each of them, so the step would wait for a sixth until the job's time is over.
-    """
-    if not common.gpus_per_node:
-        return 1
-    least = min(shape.cpu_count for shape in common.shapes)
-    share = least * common.gpus_per_node // gpus_of_node // common.ranks_per_node
-    threads = max(len(numa.threads) for machine in machines for numa in machine.numa)
-    return max(1, share if share < threads else share - share % threads)
+    mib = int(least * 1024 * _FOR_JOBS) * common.gpus_per_node // share.gpus_of_node
+    gpus = f"{common.gpus_per_node} of {share.gpus_of_node} GPUs"
+    return cpus, Option(f"--mem={mib}M", f"{gpus}, as much of the memory: a default may be a few GB")

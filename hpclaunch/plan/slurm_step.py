@@ -1,13 +1,10 @@
 """The options of srun: how ranks are laid out, and who binds them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from hpclaunch.spec.job import Job
-from hpclaunch.spec.nodetype import NodeType
-from hpclaunch.topology import model
 from hpclaunch.values.launchplan import Common
 from hpclaunch.values.names import PMIX_FENCE
-from hpclaunch.values.placement import NodeShape
 from hpclaunch.values.words import EnvVar, Option
 
 
@@ -66,20 +63,3 @@ def for_pmix(job: Job, environment: Iterable[EnvVar]) -> tuple[EnvVar, ...]:
         return ()
     said = tuple(each for each in environment if each.name == PMIX_FENCE)
     return said or (EnvVar(PMIX_FENCE, "ring", "hpclaunch"),)
-
-
-def uses_far_cores(machines: Sequence[NodeType], shapes: Sequence[NodeShape]) -> bool:
-    """Whether a rank may run on a core of a NUMA node that no GPU hangs on, as every unbound one may."""
-    return any(_uses_far_cores(*both) for both in zip(machines, shapes, strict=True))
-
-
-def _uses_far_cores(machine: NodeType, shape: NodeShape) -> bool:
-    near = {gpu.numa for gpu in shape.gpus}
-    far = {
-        cpu
-        for node in machine.numa
-        if node.node not in near
-        for core in model.cores(machine, node.node)
-        for cpu in core
-    }
-    return bool(near and far) and any(not seat.cpus or not far.isdisjoint(seat.cpus) for seat in shape.seats)
