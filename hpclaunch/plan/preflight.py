@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from hpclaunch.plan.findings import Findings
+from hpclaunch.plan.slurm_share import Share
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
-from hpclaunch.spec.preflight import PreflightSite
+from hpclaunch.spec.preflight import PreflightSite, PreflightSpec
 from hpclaunch.spec.site import Site
-from hpclaunch.values.errors import Problem
 from hpclaunch.values.launchplan import Common, SlurmTarget
 from hpclaunch.values.preflight import Links, Preflight
 from hpclaunch.values.words import Option
@@ -41,97 +42,118 @@ def of_slurm(
     job: Job,
     site: Site,
     common: Common,
-    machines: Sequence[NodeType],
-    gres: str,
-    cpus: Sequence[Option],
+    machine: NodeType,
+    share: Share,
     of_fabric: Sequence[Option],
-) -> tuple[Preflight, list[Problem], list[str]]:
-    """The check, what this site cannot do of it, and warnings. `cpus` are srun's options for all CPUs that
-    the job has on a node, `of_fabric` those of its ranks for the network."""
+    found: Findings,
+) -> Preflight:
+    """The check. `machine` is the node type of the first shape, and `of_fabric` are srun's options for the
+    network between the ranks."""
     spec = job.preflight
     assert spec is not None
-    problems: list[Problem] = []
-    warnings: list[str] = []
     if len(common.shapes) > 1:
         message = f"nodes of several types may come: choose one with sites.{site.name}.node_type"
-        problems.append(Problem(message, "job", ("preflight",)))
-    settings: list[Option] = []
-    if spec.gpu and common.gpus_per_node:
-        settings.append(Option(f"gpus={common.gpus_per_node}", "as many GPUs, and none with ECC errors"))
-    elif spec.gpu:
-        warnings.append("preflight.gpu has no effect: the job has no GPUs")
-    hcas = _hcas(common, machines[0])
-    if spec.hca and hcas:
-        settings.append(Option(f"hcas={hcas}", "NAME/PCI/PORT/LINK/RATE, active and with that rate in Gb/s"))
-        settings.append(Option(f"memlock={_MEMLOCK_KIB}", "KiB that InfiniBand must be able to pin"))
-    elif spec.hca:
-        warnings.append(f"preflight.hca has no effect: no HCA of a {machines[0].name} is known")
-    known = site.preflight or PreflightSite()
-    measure: tuple[Option, ...] = ()
-    command: tuple[str, ...] = ()
-    if spec.nccl and common.gpus_per_node > 1:
-        measure = (Option(f"floor={known.all_reduce_gbs or 0}", "GB/s that an all_reduce must reach"),)
-        command = known.command or _perf("256M", common)
-        if known.all_reduce_gbs is None:
-            name = f"site {site.name} has no preflight.all_reduce_gbs"
-            warnings.append(f"preflight.nccl: {name}, so an all_reduce of any bandwidth is good")
-    links = None
-    if spec.nccl and common.gpus_per_node and common.nodes > 1:
-        links, more = _links(job, site, common, known, of_fabric)
-        warnings += more
+        found.refuse(message, "preflight")
+    settings = (*_of_gpus(spec, common, found), *_of_hcas(spec, common, machine, found))
+    measure, command = _in_nodes(spec, site, common, found)
+    links = _between_nodes(job, site, common, of_fabric, found)
     if spec.nccl and not measure and links is None:
-        warnings.append("preflight.nccl has no effect: an all_reduce needs two GPUs")
+        found.warnings.append("preflight.nccl has no effect: an all_reduce needs two GPUs")
     if not (settings or measure or links is not None):
-        problems.append(Problem("nothing is to be checked of these nodes", "job", ("preflight",)))
+        found.refuse("nothing is to be checked of these nodes", "preflight")
     if any(step.where == "host" and step.per == "job" for step in common.steps):
-        warnings.append(
+        found.warnings.append(
             "steps on the host with `per: job` run on the first node of the allocation, also where preflight "
             "leaves that out"
         )
-    once = (
-        *((Option(f"--gres={gres}"),) if common.gpus_per_node else ()),
-        *cpus,
-        Option("--overlap", "a node that hangs in it keeps nothing from the ranks"),
-        *map(
-            Option, ("--cpu-bind=none", "--mem-bind=none", "--mpi=none", "--export=ALL", "--propagate=NONE")
-        ),
-        Option("--kill-on-bad-exit=0"),
-    )
     outlived = spec.spares and not job.requeue  # Slurm starts it again instead
-    found = Preflight(
+    return Preflight(
         spec.spares,
         spec.limit,
-        once,
-        tuple(settings),
+        _once(common, share),
+        settings,
         measure,
         command,
         links,
         node_failure="outlived" if outlived else "ends",
     )
-    return found, problems, warnings
 
 
-def _links(
-    job: Job, site: Site, common: Common, known: PreflightSite, of_fabric: Sequence[Option]
-) -> tuple[Links | None, list[str]]:
-    """What is measured between nodes, and warnings. A job without MPI has its nodes measured by what MPI the
-    site has: without one they do not find one another."""
+def _of_gpus(spec: PreflightSpec, common: Common, found: Findings) -> tuple[Option, ...]:
+    """The settings for the GPUs of a node."""
+    if not spec.gpu:
+        return ()
+    if not common.gpus_per_node:
+        found.warnings.append("preflight.gpu has no effect: the job has no GPUs")
+        return ()
+    return (Option(f"gpus={common.gpus_per_node}", "as many GPUs, and none with ECC errors"),)
+
+
+def _of_hcas(spec: PreflightSpec, common: Common, machine: NodeType, found: Findings) -> tuple[Option, ...]:
+    """The settings for the HCAs of a node."""
+    if not spec.hca:
+        return ()
+    hcas = _hcas(common, machine)
+    if not hcas:
+        found.warnings.append(f"preflight.hca has no effect: no HCA of a {machine.name} is known")
+        return ()
+    return (
+        Option(f"hcas={hcas}", "NAME/PCI/PORT/LINK/RATE, active and with that rate in Gb/s"),
+        Option(f"memlock={_MEMLOCK_KIB}", "KiB that InfiniBand must be able to pin"),
+    )
+
+
+def _in_nodes(
+    spec: PreflightSpec, site: Site, common: Common, found: Findings
+) -> tuple[tuple[Option, ...], tuple[str, ...]]:
+    """The setting for an all_reduce among the GPUs of one node, and the command that measures it."""
+    if not spec.nccl or common.gpus_per_node < 2:
+        return (), ()
+    known = site.preflight or PreflightSite()
+    if known.all_reduce_gbs is None:
+        name = f"site {site.name} has no preflight.all_reduce_gbs"
+        found.warnings.append(f"preflight.nccl: {name}, so an all_reduce of any bandwidth is good")
+    floor = Option(f"floor={known.all_reduce_gbs or 0}", "GB/s that an all_reduce must reach")
+    return (floor,), known.command or _perf("256M", common)
+
+
+def _between_nodes(
+    job: Job, site: Site, common: Common, of_fabric: Sequence[Option], found: Findings
+) -> Links | None:
+    """What is measured between nodes. A job without MPI has its nodes measured by what MPI the site has:
+    without one they do not find one another."""
+    assert job.preflight is not None
     assert site.slurm is not None
+    if not (job.preflight.nccl and common.gpus_per_node and common.nodes > 1):
+        return None
     plugins = site.slurm.mpi_plugin
     plugin = plugins.get("pmix" if job.mpi == "none" else job.mpi) or next(iter(plugins.values()), None)
     if plugin is None:
         why = f"site {site.name} names no MPI plugin (slurm.mpi_plugin)"
-        return None, [f"preflight.nccl: {why}, so nothing is measured between nodes"]
-    warnings = []
+        found.warnings.append(f"preflight.nccl: {why}, so nothing is measured between nodes")
+        return None
+    known = site.preflight or PreflightSite()
     if known.between_nodes_gbs is None:
         name = f"site {site.name} has no preflight.between_nodes_gbs"
-        warnings.append(f"preflight.nccl: {name}, so between nodes any bandwidth is good")
+        found.warnings.append(f"preflight.nccl: {name}, so between nodes any bandwidth is good")
     options = (
         Option(f"--mpi={plugin}"),
         Option("--kill-on-bad-exit=1"),
         *(Option(each.text) for each in of_fabric),
     )
-    return Links(known.between_nodes_gbs or 0, known.command or _perf("1G", common), options), warnings
+    return Links(known.between_nodes_gbs or 0, known.command or _perf("1G", common), options)
+
+
+def _once(common: Common, share: Share) -> tuple[Option, ...]:
+    """srun's options for a step that has one task on each node, with all that the job has of it."""
+    unbound = ("--cpu-bind=none", "--mem-bind=none", "--mpi=none", "--export=ALL", "--propagate=NONE")
+    return (
+        *((Option(f"--gres={share.gres}"),) if common.gpus_per_node else ()),
+        *share.cpus_once,
+        Option("--overlap", "a node that hangs in it keeps nothing from the ranks"),
+        *map(Option, unbound),
+        Option("--kill-on-bad-exit=0"),
+    )
 
 
 def _perf(size: str, common: Common) -> tuple[str, ...]:

@@ -90,11 +90,7 @@ def target(
     if job.preflight is not None:
         from hpclaunch.plan import preflight  # most jobs need not pay for it
 
-        check, problems, warnings = preflight.of_slurm(
-            job, site, common, machines, share.gres, share.cpus_once, of_fabric
-        )
-        found.problems += problems
-        found.warnings += warnings
+        check = preflight.of_slurm(job, site, common, machines[0], share, of_fabric, found)
         batch = preflight.of_sbatch(batch, common, check)
     own = (Option("--container-name"),) if beside is not None and beside.one_container else ()
     raw_batch = raw.of_sbatch(hints, site.name, batch, found)
