@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hpclaunch.capability import kubernetes as known
+from hpclaunch.plan.findings import Findings
 from hpclaunch.plan.hints import of_site
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.kubernetes import TRAINING_OPERATOR, KubernetesSite, MpiJobApi
@@ -143,40 +144,37 @@ def settings(
     return (*launch, Option(f"ssh={kubernetes.sshd.port}"), *shared), (port, *shared)
 
 
-def run_policy(job: Job, site: Site, common: Common, mpi: MpiJob | None) -> tuple[RunPolicy, list[str]]:
+def run_policy(job: Job, site: Site, common: Common, mpi: MpiJob | None, found: Findings) -> RunPolicy:
     """How pods end. A gang is the workers where the launcher comes after them, else all pods: a gang that
     waits for a launcher which waits for the workers would never start."""
     kubernetes = site.kubernetes
     assert kubernetes is not None
     hints = of_site(job, site)
     deadline = common.minutes * 60 if common.minutes and mpi else None
-    why, warnings = "", []
+    why = ""
     waits = mpi is not None and bool(mpi.launcher_creation_policy)
     if deadline is not None:
         why = "from the launcher's start, which is when the workers are ready"
         if not waits:
             since = known.feature_since("launcherCreationPolicy")
             why = "from the launcher's start: the time that workers wait for nodes counts"
-            warnings.append(
+            found.warnings.append(
                 "the time limit counts from when the launcher starts, so also while workers wait for nodes: "
                 f"launcherCreationPolicy came with MPI operator {since}"
             )
     gang = kubernetes.gang if mpi and _heeds(kubernetes, mpi.api, _GANG) else None
     least = None if gang is None or mpi is None else mpi.workers + (0 if waits else 1)
-    ttl, said = _ttl(kubernetes, mpi)
+    ttl = _ttl(kubernetes, mpi, found)
     if mpi is not None and not _heeds(kubernetes, mpi.api, _DEADLINE):
         deadline = None
-    return (
-        RunPolicy(
-            clean_pod_policy=kubernetes.clean_pods,
-            ttl_s=ttl,
-            active_deadline_s=deadline,
-            deadline_why=why,
-            min_available=least,
-            queue=gang.queue or "" if gang else "",
-            priority_class=(hints.priority_class or kubernetes.priority_class or "") if gang else "",
-        ),
-        [*warnings, *said],
+    return RunPolicy(
+        clean_pod_policy=kubernetes.clean_pods,
+        ttl_s=ttl,
+        active_deadline_s=deadline,
+        deadline_why=why,
+        min_available=least,
+        queue=gang.queue or "" if gang else "",
+        priority_class=(hints.priority_class or kubernetes.priority_class or "") if gang else "",
     )
 
 
@@ -190,21 +188,22 @@ def queue_annotation(site: Site, mpi: MpiJob | None) -> tuple[tuple[str, str], .
     return ((_QUEUE, gang.queue),)
 
 
-def launcher_deadline(site: Site, common: Common, mpi: MpiJob) -> int | None:
+def launcher_deadline(site: Site, common: Common, by: Served) -> int | None:
     """The time limit of the launcher's own pod, where the operator does not look at the job's."""
     assert site.kubernetes is not None
-    return common.minutes * 60 if common.minutes and not _heeds(site.kubernetes, mpi.api, _DEADLINE) else None
+    return common.minutes * 60 if common.minutes and not _heeds(site.kubernetes, by.api, _DEADLINE) else None
 
 
-def _ttl(kubernetes: KubernetesSite, mpi: MpiJob | None) -> tuple[int | None, list[str]]:
-    """How long a finished job stays, and a warning where that cannot be said."""
+def _ttl(kubernetes: KubernetesSite, mpi: MpiJob | None, found: Findings) -> int | None:
+    """How long a finished job stays, where that can be said."""
     if mpi is not None and not _heeds(kubernetes, mpi.api, _TTL):
         message = f"the operator of {mpi.api} does not remove it (kubernetes.ttl)"
     elif mpi is None and not known.has_field(_TTL, kubernetes.version):
         message = f"Kubernetes removes it from {known.field_since(_TTL)} on (kubernetes.ttl)"
     else:
-        return kubernetes.ttl, []
-    return None, [f"the finished job stays until it is deleted: {message}"]
+        return kubernetes.ttl
+    found.warnings.append(f"the finished job stays until it is deleted: {message}")
+    return None
 
 
 def _heeds(kubernetes: KubernetesSite, api: str, field: str) -> bool:

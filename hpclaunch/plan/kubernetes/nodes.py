@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from hpclaunch.plan import gpukind
+from hpclaunch.plan.findings import Findings
 from hpclaunch.plan.hints import of_site
 from hpclaunch.spec import hosts
 from hpclaunch.spec.job import Job
@@ -34,14 +35,10 @@ class Resources(Struct, frozen=True):
     rdma: bool
 
 
-def choice(
-    job: Job, site: Site, group: NodeGroup, machine: NodeType
-) -> tuple[NodeChoice, list[Problem], list[str]]:
-    """The labels of the group's nodes (its host names, where it has no labels) and the job's own choice;
-    problems and warnings."""
+def choice(job: Job, site: Site, group: NodeGroup, machine: NodeType, found: Findings) -> NodeChoice:
+    """The labels of the group's nodes (its host names, where it has no labels) and the job's own choice."""
     hints = of_site(job, site)
     problems: list[Problem] = []
-    warnings = []
     size = hosts.count(group.hosts) if group.hosts is not None else 0
     by_name = not group.selector and size <= MOST_NAMES
     # Names are read where they are compared or written alone: that takes longer than all else here.
@@ -52,21 +49,21 @@ def choice(
     if not problems:
         problems += _outside(chosen, of_group, group, site)
         problems += _too_few(job, site, group, machine, chosen or of_group, excluded)
+    found.problems += problems
     if not chosen and by_name:
         chosen = tuple(of_group)
     elif not chosen and not group.selector:
-        warnings.append(
+        found.warnings.append(
             f"the pods may go to any node that has what they ask for: {size} names "
             "(node_types.hosts) are too many for a manifest, and the nodes have no labels in the site "
             "(node_types.selector)"
         )
-    chosen_nodes = NodeChoice(
+    return NodeChoice(
         selector=tuple(group.selector.items()),
         hosts=chosen,
         not_hosts=excluded,
         tolerations=tolerated(group.tolerations),
     )
-    return chosen_nodes, problems, warnings
 
 
 def tolerated(taints: Iterable[Taint]) -> tuple[Toleration, ...]:
@@ -77,9 +74,9 @@ def tolerated(taints: Iterable[Taint]) -> tuple[Toleration, ...]:
 
 
 def resources(
-    job: Job, site: Site, group: NodeGroup, machine: NodeType, common: Common
-) -> tuple[Resources, list[str]]:
-    """The resources, and warnings. A part of a node is as much of its CPUs and memory as of its GPUs; without
+    job: Job, site: Site, group: NodeGroup, machine: NodeType, common: Common, found: Findings
+) -> Resources:
+    """The resources. A part of a node is as much of its CPUs and memory as of its GPUs; without
     GPUs it is a CPU for each rank, as under Slurm. Raises InputError where a job that insists on its HCAs
     cannot have them."""
     kubernetes = site.kubernetes
@@ -89,12 +86,11 @@ def resources(
     parts = (common.gpus_per_node, gpukind.of_a_node(job, site, machine))
     if not common.gpus_per_node:
         parts = (min(common.ranks_per_node, cpus), cpus)
-    warnings = []
     owned = [("cpu", str(max(1, cpus * parts[0] // parts[1])))]
     memory = allocatable.memory(group, machine)
     shm = kubernetes.shm or ""
     if memory is None:
-        warnings.append(
+        found.warnings.append(
             f"how much memory a {machine.name} has is not known, so the pods have no limit of it: set "
             "node_types.allocatable.memory in the site"
         )
@@ -103,7 +99,7 @@ def resources(
         owned.append(("memory", quantity.of_bytes(share)))
         half = quantity.of_bytes(allocatable.rounded(share // 2))
         if shm and quantity.whole(shm) > share:
-            warnings.append(
+            found.warnings.append(
                 f"/dev/shm has {half} and not the site's {shm} (kubernetes.shm): it counts towards the pod's "
                 f"memory, which is {quantity.of_bytes(share)}"
             )
@@ -113,8 +109,8 @@ def resources(
     devices = []
     if common.gpus_per_node:
         devices.append((_gpu(job, site, kubernetes), str(common.gpus_per_node)))
-    hcas, more = _hcas(job, site.name, kubernetes, common.shape.hcas)
-    return Resources(tuple(owned), (*devices, *hcas), shm, bool(hcas)), [*warnings, *more]
+    hcas = _hcas(job, site.name, kubernetes, common.shape.hcas, found)
+    return Resources(tuple(owned), (*devices, *hcas), shm, bool(hcas))
 
 
 def _names(text: str | None, path: Path, problems: list[Problem]) -> tuple[str, ...]:
@@ -175,12 +171,11 @@ def _gpu(job: Job, site: Site, kubernetes: KubernetesSite) -> str:
 
 
 def _hcas(
-    job: Job, site_name: str, kubernetes: KubernetesSite, hcas: Iterable[Hca]
-) -> tuple[Labels, list[str]]:
-    """How many of each resource stand for the compute HCAs, and warnings."""
-    hcas = tuple(hcas)
+    job: Job, site_name: str, kubernetes: KubernetesSite, hcas: Sequence[Hca], found: Findings
+) -> Labels:
+    """How many of each resource stand for the compute HCAs."""
     if job.bind.hcas == "none" or not hcas:
-        return (), []
+        return ()
     counts: dict[str, int] = {}
     without = []
     for hca in hcas:
@@ -190,7 +185,6 @@ def _hcas(
         else:
             full = rdma_resource(resource)
             counts[full] = counts.get(full, 0) + 1
-    warnings = []
     if without and job.bind.hcas == "strict":
         message = (
             f"the pods would not get the HCAs {', '.join(without)}, and `strict` ends a job that lacks one: "
@@ -198,8 +192,8 @@ def _hcas(
         )
         raise InputError([Problem(message, "job", ("bind", "hcas"))])
     if without:
-        warnings.append(
+        found.warnings.append(
             f"the pods do not get the HCAs {', '.join(without)}: site {site_name} names no resource for them "
             "(kubernetes.rdma), so ranks do without"
         )
-    return tuple((name, str(number)) for name, number in counts.items()), warnings
+    return tuple((name, str(number)) for name, number in counts.items())

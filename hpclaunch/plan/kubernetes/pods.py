@@ -1,9 +1,10 @@
 """The pods of a job and their rights: workers, or the one that is all of it; and the launcher."""
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from hpclaunch.capability import kubernetes as known
 from hpclaunch.plan import environment
+from hpclaunch.plan.findings import Findings
 from hpclaunch.plan.hints import of_site
 from hpclaunch.plan.kubernetes import names, volumes
 from hpclaunch.plan.kubernetes.nodes import Resources, tolerated
@@ -22,6 +23,7 @@ from hpclaunch.values.pods import (
     Pod,
     SecretRef,
     Security,
+    StagingContainer,
 )
 from hpclaunch.values.words import EnvVar
 
@@ -36,6 +38,17 @@ _DEVICE_PLUGINS = "NVIDIA_VISIBLE_DEVICES"
 _HOOKS = ("NVIDIA_", "MELLANOX_")  # read by the container runtime
 
 
+class Given(Struct, frozen=True):
+    """What each worker is given: its part of a node, its volumes and the container that copies data to them
+    (None for most jobs), its rights, and the nodes that it may be on."""
+
+    needs: Resources
+    mounted: volumes.Volumes
+    staging: StagingContainer | None
+    rights: Security
+    nodes: NodeChoice
+
+
 def of_object(kubernetes: KubernetesSite, job: Job, site: Site, name: str) -> Labels:
     """The labels of the MPIJob or Job."""
     queue = of_site(job, site).queue or kubernetes.queue
@@ -47,34 +60,27 @@ def of_object(kubernetes: KubernetesSite, job: Job, site: Site, name: str) -> La
     )
 
 
-def worker(
-    job: Job,
-    site: Site,
-    common: Common,
-    name: str,
-    needs: Resources,
-    mounted: volumes.Volumes,
-    rights: Security,
-    nodes: NodeChoice,
-) -> Pod:
+def worker(job: Job, site: Site, common: Common, name: str, given: Given) -> Pod:
     """A pod with GPUs, as one of several; `alone` makes it the only one."""
     kubernetes = site.kubernetes
     assert kubernetes is not None
+    needs, mounted = given.needs, given.mounted
     first = _pod(job, site, common, name, "worker")
     networks = ((_MULTUS, ",".join(kubernetes.networks)),) if kubernetes.networks else ()
     own = () if _mounts_shm(mounted) else (volumes.shm(needs.shm),)
     return structs.replace(
         first,
         annotations=(*first.annotations, *networks),
-        nodes=nodes,
+        nodes=given.nodes,
         # Of workers: with the launcher's label too, there would have to be a node more than the job takes.
         apart=() if of_site(job, site).share_nodes else ((JOB_LABEL, name), (ROLE_LABEL, "worker")),
-        security=rights,
+        security=given.rights,
         env=tuple(each for each in _host_env(common) if each.name.startswith(_HOOKS)),
         requests=needs.owned,
         limits=(*needs.owned, *needs.devices),
         volumes=(*mounted[0], *(volume for volume, _ in own)),
         mounts=(*mounted[1], *(mount for _, mount in own)),
+        staging=given.staging,
     )
 
 
@@ -156,20 +162,19 @@ def unset_on_pods(common: Common) -> list[str]:
     ]
 
 
-def rights(job: Job, site: Site, sshd: bool, rdma: bool) -> tuple[Security, list[Problem], list[str]]:
-    """The rights of a pod that runs sshd, or reaches HCAs, or neither; problems and warnings."""
+def rights(job: Job, site: Site, sshd: bool, rdma: bool, found: Findings) -> Security:
+    """The rights of a pod that runs sshd, or reaches HCAs, or neither."""
     kubernetes = site.kubernetes
     assert kubernetes is not None
     hints = of_site(job, site)
-    problems = _unfit(job, site.name, kubernetes, hints, sshd)
-    warnings = []
+    found.problems += _unfit(job, site.name, kubernetes, hints, sshd)
     if job.container.privileged:
-        warnings.append(
+        found.warnings.append(
             "container.privileged: every process of the job has all rights on its node; RDMA needs none "
             "(kubernetes.rdma gives the pods their HCAs)"
         )
     if rdma and not job.container.privileged and (kubernetes.profile == "rootless" or hints.user):
-        warnings.append(
+        found.warnings.append(
             "without root IPC_LOCK has no effect: HCAs need the runtime's memlock limit to be lifted "
             "(hpclaunch site export machine-config), and ranks stop with a clear error where it is not"
         )
@@ -179,34 +184,26 @@ def rights(job: Job, site: Site, sshd: bool, rdma: bool) -> tuple[Security, list
         group = run_as.group if run_as else None
         changes = known.has_field("fsGroupChangePolicy", kubernetes.version)
         seccomp = known.has_field("seccompProfile", kubernetes.version)
-        return (
-            Security(
-                run_as_user=user,
-                run_as_group=group,
-                fs_group=group,
-                fs_group_change_policy="OnRootMismatch" if changes and group is not None else "",
-                drop_all=not job.container.privileged,
-                allow_privilege_escalation=None if job.container.privileged else False,
-                run_as_non_root=True,
-                seccomp_profile="RuntimeDefault" if seccomp and not job.container.privileged else "",
-                read_only_root=not job.container.writable,
-                privileged=job.container.privileged,
-            ),
-            problems,
-            warnings,
+        return Security(
+            run_as_user=user,
+            run_as_group=group,
+            fs_group=group,
+            fs_group_change_policy="OnRootMismatch" if changes and group is not None else "",
+            drop_all=not job.container.privileged,
+            allow_privilege_escalation=None if job.container.privileged else False,
+            run_as_non_root=True,
+            seccomp_profile="RuntimeDefault" if seccomp and not job.container.privileged else "",
+            read_only_root=not job.container.writable,
+            privileged=job.container.privileged,
         )
     root = sshd or job.container.remap_root
     run_as_user = hints.user if hints.user is not None else 0 if root else None
     add = known.SSHD if sshd else ()
-    return (
-        Security(
-            run_as_user=run_as_user,
-            add=(*add, known.PINNING) if rdma else add,
-            read_only_root=not job.container.writable,
-            privileged=job.container.privileged,
-        ),
-        problems,
-        warnings,
+    return Security(
+        run_as_user=run_as_user,
+        add=(*add, known.PINNING) if rdma else add,
+        read_only_root=not job.container.writable,
+        privileged=job.container.privileged,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from hpclaunch.plan.findings import Findings
 from hpclaunch.plan.kubernetes import names, volumes
 from hpclaunch.plan.kubernetes.mpijob import Served
 from hpclaunch.spec.site import Site, Volume
@@ -18,12 +19,11 @@ _OWNED = ("cpu", "memory")
 
 
 def of_job(
-    site: Site, staged: Sequence[StageIn], mounted: volumes.Volumes, owned: Labels
-) -> tuple[StagingContainer, volumes.Volumes, list[Problem]]:
-    """The init container, the pod's volumes with those that it needs, and what is wrong. `owned` are the
-    worker's amounts: with others the pod would not be Guaranteed, and before the worker nobody uses them."""
+    site: Site, staged: Sequence[StageIn], mounted: volumes.Volumes, owned: Labels, found: Findings
+) -> tuple[StagingContainer, volumes.Volumes]:
+    """The init container, and the pod's volumes with those that it needs. `owned` are the worker's amounts:
+    with others the pod would not be Guaranteed, and before the worker nobody uses them."""
     known = {volume.name: volume for volume in mounted[0]}
-    problems: list[Problem] = []
     folders, placed, made = [], [], []
     for index, each in enumerate(staged):
         folders.append(
@@ -37,13 +37,13 @@ def of_job(
             path, name = getattr(each, side), getattr(each, f"{side}_volume")
             volume = site.volumes[name] if name else Volume(path=path)
             label = names.label(name, prefix="volume") if name else f"stage-in-{index}-{side}"
-            problems += _problems(volume, name, index, side == "target", site.name)
+            found.problems += _problems(volume, name, index, side == "target", site.name)
             source = volumes.source(label, volume)
             if side == "target" and source.kind == "hostPath":
                 made.append(path)
             if known.setdefault(label, source) != source or label in volumes.RESERVED:
                 message = f"pods have another volume called {label}: rename the site's {name}"
-                problems.append(Problem(message, "job", ("stage_in", index)))
+                found.refuse(message, "stage_in", index)
             placed.append(
                 VolumeMount(
                     label, f"{_FOLDER}/{index}/{side}", volumes.folder(volume), read_only=side == "source"
@@ -51,7 +51,7 @@ def of_job(
             )
     amounts = tuple((name, amount) for name, amount in owned if name in _OWNED)
     container = StagingContainer(tuple(folders), tuple(placed), amounts)
-    return container, (tuple(_made(volume, made) for volume in known.values()), mounted[1]), problems
+    return container, (tuple(_made(volume, made) for volume in known.values()), mounted[1])
 
 
 def warnings(site: Site, served: Served | None) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from hpclaunch.plan.findings import Findings
 from hpclaunch.plan.kubernetes import names
 from hpclaunch.plan.mounts import in_container
 from hpclaunch.spec.job import Job
@@ -24,16 +25,17 @@ Volumes = tuple[tuple[PodVolume, ...], tuple[VolumeMount, ...]]
 
 
 def of_job(
-    job: Job, site: Site, mounts: Sequence[Mount], taken: Mapping[str, str]
-) -> tuple[Volumes, list[Problem]]:
-    """Volumes and where they are mounted, and what is wrong with them. `mounts` are the job's, resolved;
-    `taken` are folders of the container that others mount, and who does."""
+    job: Job, site: Site, mounts: Sequence[Mount], taken: Mapping[str, str], found: Findings
+) -> Volumes:
+    """Volumes and where they are mounted. `mounts` are the job's, resolved; `taken` are folders of the
+    container that others mount, and who does."""
     specs = [long_form(entry) if isinstance(entry, str) else entry for entry in job.mounts]
     named = [(mount.volume, ("mounts", index)) for index, mount in enumerate(mounts) if mount.volume]
     labels, problems = names.unique(named, "volumes", "volume")
     paths = (f"{_PATH}-{index}" for index, mount in enumerate(mounts) if not mount.volume)
     others = {*paths, *RESERVED}
-    problems += [
+    found.problems += problems
+    found.problems += [
         Problem(f"pods have another volume called {labels[name]}: rename the site's {name}", "job", path)
         for name, path in named
         if labels[name] in others
@@ -47,13 +49,12 @@ def of_job(
         placed.append(VolumeMount(name, mount.target, folder(volume), mount.read_only))
         if volume.claim is not None and volume.access == "ReadOnlyMany" and not mount.read_only:
             message = f"{mount.volume} can only be read at site {site.name} (ReadOnlyMany): mount it with :ro"
-            problems.append(Problem(message, "job", ("mounts", index)))
+            found.refuse(message, "mounts", index)
         target = in_container(mount.target)
         by = taken.get(target) or _RUNTIMES.get(target)
         if by is not None:
-            message = f"{mount.target} is mounted by {by}: choose another target"
-            problems.append(Problem(message, "job", ("mounts", index)))
-    return (tuple(volumes.values()), tuple(placed)), problems
+            found.refuse(f"{mount.target} is mounted by {by}: choose another target", "mounts", index)
+    return tuple(volumes.values()), tuple(placed)
 
 
 def shm(size: str) -> tuple[PodVolume, VolumeMount]:
