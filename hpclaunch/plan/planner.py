@@ -1,39 +1,33 @@
 """Job + Site + node types -> LaunchPlan."""
 
 import os.path
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from hpclaunch.plan import environment, fabric, gpukind, mounts, shapes, size, unsuitable
-from hpclaunch.plan.groups import Groups
-from hpclaunch.spec.job import Bind, Job
+from hpclaunch.plan import environment, fabric, mounts, size, unsuitable
+from hpclaunch.plan.nodes import Chosen, Nodes, with_spares
+from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import Site
-from hpclaunch.topology import model
-from hpclaunch.values.errors import InputError, Path, Problem
+from hpclaunch.values.errors import InputError
 from hpclaunch.values.launchplan import Common, Container, LaunchPlan, LocalTarget, Mount, SlurmTarget
-from hpclaunch.values.placement import Hca, NodeShape
 from hpclaunch.values.pods import KubernetesTarget
+from hpclaunch.values.words import EnvVar
 
 if TYPE_CHECKING:
     from hpclaunch.plan.steps import Beside
 
 
 class Planner:
-    """Plans jobs for one site. `machines` holds the node type of each name that the site uses.
-
-    Shapes of nodes are kept, so that many jobs that differ in little else than their environment cost one
-    placement.
-    """
+    """Plans jobs for one site. `machines` holds the node type of each name that the site uses."""
 
     def __init__(self, site: Site, machines: Mapping[str, NodeType]):
         self.site = site
         self.machines = machines
-        self.groups = Groups(site, machines)
-        self._shapes: dict[tuple[int, int, int, Bind, bool], NodeShape] = {}
+        self._nodes = Nodes(site, machines)
 
     def plan(self, job: Job) -> LaunchPlan:
         """The plan of `job` here. Raises InputError, with every problem found, where it cannot be."""
@@ -46,50 +40,56 @@ class Planner:
         resolved, problems = mounts.resolve(job, site)
         problems += unsuitable.problems(job, site, self.machines)
         besides = _beside(job, site, resolved)
-        with_spares = job
-        if job.preflight is not None and site.scheduler == "slurm":
-            with_spares = structs.replace(job, nodes=job.nodes + job.preflight.spares)
         if besides is not None:
             problems += besides.problems
         try:
-            chosen, warnings = self.groups.choose(with_spares)
-            first = self.groups.machine(chosen[0])
-            gpus = len(first.gpus) if job.gpus_per_node is None else job.gpus_per_node
-            ranks = job.ranks_per_node or max(gpus, 1)
-            machines, on_nodes = self._shapes_of(job, chosen, gpus, ranks)
-            visible = self._visible_hcas(job, chosen)
+            nodes = self._nodes.choose(job)
         except InputError as error:
             problems.extend(error.problems)
         if problems:
             raise InputError(problems)
-        if site.limits is not None:
-            from hpclaunch.plan import limits  # few sites have any
-
-            problems += limits.problems(with_spares, site, gpus)
-            if problems:
-                raise InputError(problems)
-        if job.profile is not None:
-            from hpclaunch.plan import profile
-
-            problems += profile.problems(job, ranks)
-            if problems:
-                raise InputError(problems)
-            warnings = [*warnings, *profile.warnings(job, resolved)]
-        whole = self._whole(job, first, gpus)
-        exclusive = whole or (site.slurm is not None and site.slurm.exclusive is True)
-        fixed = environment.computed(job, site, gpus, visible) | fabric.variables(job, site)
-        on_node = environment.computed_on_node(job, on_nodes, whole)
-        of_trials = besides.variables if besides is not None else ()
-        variables, replaced = environment.layered(
-            job, site, machines, fixed, (*on_node, *of_trials), on_host=job.image is None
+        _refuse_size(job, site, nodes)
+        variables, replaced = self._environment(job, nodes, besides)
+        common = self._common(job, nodes, resolved, variables)
+        if besides is not None:
+            common = _with(common, besides)
+        target, of_target = self._target(job, nodes, common)
+        too_large = size.problems(common, target)
+        if too_large:
+            raise InputError(too_large)
+        warnings = (
+            *replaced,
+            *of_target,
+            *(besides.warnings if besides is not None else ()),
+            *nodes.warnings,
+            *_unheeded(job, site, resolved),
+            *_unnamed(job, nodes.machines),
         )
+        return LaunchPlan(site.name, site.scheduler, common, target, warnings)
+
+    def _environment(
+        self, job: Job, nodes: Chosen, besides: "Beside | None"
+    ) -> tuple[tuple[EnvVar, ...], list[str]]:
+        """The ranks' variables, and a warning for each that the job has in place of a computed one."""
+        fixed = environment.computed(job, self.site, nodes.gpus, nodes.visible_hcas)
+        fixed |= fabric.variables(job, self.site)
+        on_node = environment.computed_on_node(job, nodes.shapes, nodes.whole)
+        of_trials = besides.variables if besides is not None else ()
+        return environment.layered(
+            job, self.site, nodes.machines, fixed, (*on_node, *of_trials), on_host=job.image is None
+        )
+
+    def _common(
+        self, job: Job, nodes: Chosen, resolved: tuple[Mount, ...], variables: tuple[EnvVar, ...]
+    ) -> Common:
+        """What is launched, but for what the job does beside its ranks."""
         common = Common(
             name=job.name,
             nodes=job.nodes,
-            ranks_per_node=ranks,
-            gpus_per_node=gpus,
-            shapes=on_nodes,
-            whole_node=whole,
+            ranks_per_node=nodes.ranks,
+            gpus_per_node=nodes.gpus,
+            shapes=nodes.shapes,
+            whole_node=nodes.whole,
             argv=("/bin/sh", "-c", job.command) if isinstance(job.command, str) else job.command,
             cwd=_cwd(job),
             environment=variables,
@@ -101,97 +101,31 @@ class Planner:
             minutes=job.time,
             verify=job.verify,
         )
-        if job.long_run:
-            from hpclaunch.plan import longrun  # most jobs need not pay for it
+        if not job.long_run:
+            return common
+        from hpclaunch.plan import longrun  # most jobs need not pay for it
 
-            common = structs.replace(common, long_run=longrun.of_job(job))
-            if site.scheduler != "slurm":
-                warnings = [*warnings, *longrun.unheeded(job, site.scheduler)]
-        if job.preflight is not None and site.scheduler != "slurm":
-            from hpclaunch.plan import preflight
+        return structs.replace(common, long_run=longrun.of_job(job))
 
-            warnings = [*warnings, preflight.unheeded(site.scheduler)]
-        if besides is not None:
-            common = _with(common, besides)
-            warnings = [*besides.warnings, *warnings]
-        target: SlurmTarget | KubernetesTarget | LocalTarget
-        # Each scheduler's part is imported where it plans: nobody pays for the others.
+    def _target(
+        self, job: Job, nodes: Chosen, common: Common
+    ) -> tuple[SlurmTarget | KubernetesTarget | LocalTarget, list[str]]:
+        """The launch in the words of the site's scheduler, and warnings. Each scheduler's part is imported
+        where it plans: nobody pays for the others."""
+        site, first = self.site, nodes.machines[0]
         if site.scheduler == "slurm":
             from hpclaunch.plan import slurm
 
-            target, more = slurm.target(job, site, machines, common, exclusive)
-        elif site.scheduler == "kubernetes":
+            exclusive = nodes.whole or (site.slurm is not None and site.slurm.exclusive is True)
+            return slurm.target(job, site, nodes.machines, common, exclusive)
+        if site.scheduler == "kubernetes":
             from hpclaunch.plan import kubernetes
 
-            target, more = kubernetes.target(job, site, machines[0], chosen[0], common)
-        else:
-            from hpclaunch.plan import local
+            return kubernetes.target(job, site, first, nodes.groups[0], common)
+        from hpclaunch.plan import local
 
-            target, more = local.target(job, site, machines[0], common)
-            more += fabric.without_scheduler(job)
-        too_large = size.problems(common, target)
-        if too_large:
-            raise InputError(too_large)
-        unnamed = _unnamed(job, machines)
-        return LaunchPlan(site.name, site.scheduler, common, target, (*replaced, *more, *warnings, *unnamed))
-
-    def _whole(self, job: Job, machine: NodeType, gpus: int) -> bool:
-        """Whether the job has nodes to itself. A site may forbid that; MIG slices are never all of a node."""
-        forbidden = self.site.slurm is not None and self.site.slurm.exclusive is False
-        return gpus == len(machine.gpus) and not forbidden and not gpukind.slices(job, self.site)
-
-    def _shapes_of(
-        self, job: Job, chosen: tuple[int, ...], gpus: int, ranks: int
-    ) -> tuple[list[NodeType], tuple[NodeShape, ...]]:
-        """One shape for each group, with its machine; groups that differ in their hosts alone are one."""
-        hosts: dict[tuple[str, NodeShape], list[str]] = {}
-        for index in chosen:
-            shape = self._shape(job, index, gpus, ranks)
-            name = self.site.node_types[index].type
-            hosts.setdefault((name, structs.replace(shape, hosts="")), []).append(shape.hosts)
-        machines = [self.machines[name] for name, _ in hosts]
-        return machines, tuple(
-            structs.replace(shape, hosts=",".join(lists)) for (_, shape), lists in hosts.items()
-        )
-
-    def _shape(self, job: Job, index: int, gpus: int, ranks: int) -> NodeShape:
-        slices = gpukind.slices(job, self.site)
-        key = (index, gpus, ranks, job.bind, slices)
-        if key not in self._shapes:
-            group, machine = self.site.node_types[index], self.groups.machine(index)
-            if slices:
-                self._shapes[key] = shapes.with_slices(machine, group, gpus, ranks, job.bind)
-            else:
-                whole, hcas = self._whole(job, machine, gpus), self._hcas(index)
-                self._shapes[key] = shapes.shape(machine, group, hcas, gpus, ranks, job.bind, whole)
-        return self._shapes[key]
-
-    def _hcas(self, index: int) -> tuple[Hca, ...]:
-        try:
-            return model.named_hcas(self.groups.machine(index), self.site.node_types[index].variant)
-        except InputError as error:
-            raise InputError([Problem(str(error), "site", ("node_types", index, "variant"))]) from None
-
-    def _visible_hcas(self, job: Job, chosen: tuple[int, ...]) -> str:
-        """The value of MELLANOX_VISIBLE_DEVICES, one for all nodes, or "" where the job does not ask for
-        it."""
-        if job.container.hcas != "compute":
-            return job.container.hcas or ""
-        found: dict[str, str] = {}
-        for index in chosen:
-            group, machine = self.site.node_types[index], self.groups.machine(index)
-            numbers = ",".join(map(str, model.visible_devices(machine, group.variant)))
-            found.setdefault(numbers, machine.name + (f" ({group.variant})" if group.variant else ""))
-        if "" in found:
-            _refuse(f"no compute HCA of a {found['']} is known", ("container", "hcas"))
-        if len(found) > 1:
-            _refuse(
-                "the compute HCAs have other numbers on each node type "
-                f"({'; '.join(f'{name}: {numbers}' for numbers, name in found.items())}): choose one with "
-                f"sites.{self.site.name}.node_type, or write hcas: all",
-                ("container", "hcas"),
-            )
-        return next(iter(found))
+        target, warnings = local.target(job, site, first, common)
+        return target, [*warnings, *fabric.without_scheduler(job)]
 
     def _container(self, job: Job, resolved: tuple[Mount, ...]) -> Container | None:
         spec, name = job.container, job.image_name
@@ -212,6 +146,39 @@ class Planner:
             env=spec.env,
             save=os.path.normpath(os.path.join(job.directory, spec.save)) if spec.save else "",
         )
+
+
+def _refuse_size(job: Job, site: Site, nodes: Chosen) -> None:
+    """Raises InputError for what is wrong where the job has this size."""
+    if site.limits is not None:
+        from hpclaunch.plan import limits  # few sites have any
+
+        problems = limits.problems(with_spares(job, site), site, nodes.gpus)
+        if problems:
+            raise InputError(problems)
+    if job.profile is not None:
+        from hpclaunch.plan import profile
+
+        problems = profile.problems(job, nodes.ranks)
+        if problems:
+            raise InputError(problems)
+
+
+def _unheeded(job: Job, site: Site, resolved: Sequence[Mount]) -> Iterator[str]:
+    """Warnings for keys that only some jobs have: what comes of a profile, and what another scheduler than
+    Slurm does nothing with."""
+    if job.profile is not None:
+        from hpclaunch.plan import profile
+
+        yield from profile.warnings(job, resolved)
+    if job.long_run and site.scheduler != "slurm":
+        from hpclaunch.plan import longrun
+
+        yield from longrun.unheeded(job, site.scheduler)
+    if job.preflight is not None and site.scheduler != "slurm":
+        from hpclaunch.plan import preflight
+
+        yield preflight.unheeded(site.scheduler)
 
 
 def _unnamed(job: Job, machines: Sequence[NodeType]) -> list[str]:
@@ -254,7 +221,3 @@ def _cwd(job: Job) -> str:
     if job.image is not None:
         return job.workdir or ""
     return os.path.normpath(os.path.join(job.directory, job.workdir or ""))
-
-
-def _refuse(message: str, path: Path) -> NoReturn:
-    raise InputError([Problem(message, "job", path)])
