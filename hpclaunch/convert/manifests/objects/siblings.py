@@ -1,7 +1,8 @@
 """Other objects of a file that start ranks: jobs of their own, or more nodes of the same launch.
 
 One may be of the same launch where it has the job's image, and in its command or its variables the name of
-the job or of a Service in the file: by such a name the nodes of a launch find each other.
+the job or of a Service in the file: by such a name the nodes of a launch find each other. So it may where the
+job has its name, or that of a Service which leads to it: the head may stand behind its workers.
 """
 
 import re
@@ -28,18 +29,21 @@ class Sibling(Struct, frozen=True):
 
 def say(jobs: Sequence[Object], others: Sequence[Object], draft: Draft) -> list[Sibling]:
     """Say all jobs of a file but the first, and what else of them may be of its launch."""
-    hosts = [*jobs[:1], *(each for each in others if each.kind == "Service")]
-    fields = [each.root.get("metadata", "name") for each in hosts]
-    names = [field.peek() for field in fields if field is not None and len(field.peek()) >= _SHORTEST]
+    services = [each for each in others if each.kind == "Service"]
+    names = _names([*jobs[:1], *services])
     found = []
     for each in jobs[1:]:
-        named = _named(each, names) if _images(each) & _images(jobs[0]) else ""
+        named = ""
+        if _images(each) & _images(jobs[0]):
+            to_it = [service for service in services if _leads_to(service, each)]
+            named = _named(each, names) or _named(jobs[0], _names([each, *to_it]))
         each.root.take()
         why = "a job file is one job, and this is another"
         todo = "convert it on its own: put it into a file of its own"
         if named:
             why = (
-                f"it has the job's image, and {named} in its command or variables: it may be more nodes of it"
+                f"it has the job's image, and {named} is in the command or the variables of one of them: it may "
+                "be more nodes of it"
             )
             todo = "see that `nodes` counts it: all nodes of a job run its one command"
             found.append(Sibling(each, named))
@@ -53,11 +57,24 @@ def ask(workload: Workload, found: Sequence[Sibling], draft: Draft) -> None:
     if not found or fact is None or fact.is_open or fact.value != workload.nodes.value:
         return
     first = found[0]
-    question = (
-        f"how many nodes: {first.given.name} has the same image and names {first.named}: is it one of them"
-    )
+    question = f"how many nodes: {first.given.name} has the same image, and one of them names {first.named}: is it one of them"
     places = [first.given.root.at, *fact.places]
     ask_instead(("nodes",), question, places, first.given.name, draft)
+
+
+def _names(objects: Sequence[Object]) -> list[str]:
+    fields = [each.root.get("metadata", "name") for each in objects]
+    return [field.peek() for field in fields if field is not None and len(field.peek()) >= _SHORTEST]
+
+
+def _leads_to(service: Object, job: Object) -> bool:
+    """Whether the Service selects pods with labels that those of the job have."""
+    selector = service.root.get("spec", "selector")
+    wanted = selector.plain() if selector is not None else None
+    labels = (each for each in _below(job.root.plain(), "labels") if isinstance(each, dict))
+    return (
+        isinstance(wanted, dict) and bool(wanted) and any(wanted.items() <= each.items() for each in labels)
+    )
 
 
 def _named(given: Object, names: Sequence[str]) -> str:
@@ -83,13 +100,14 @@ def _texts(value: object, *, is_told: bool) -> Iterator[str]:
 
 
 def _images(given: Object) -> set[str]:
-    return set(_below(given.root.plain(), "image"))
+    return {each for each in _below(given.root.plain(), "image") if isinstance(each, str)}
 
 
-def _below(value: object, wanted: str) -> Iterator[str]:
+def _below(value: object, wanted: str) -> Iterator[object]:
+    """All that stands below keys of this name."""
     if isinstance(value, dict):
         for key, below in value.items():
-            if key == wanted and isinstance(below, str):
+            if key == wanted:
                 yield below
             else:
                 yield from _below(below, wanted)
