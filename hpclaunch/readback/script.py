@@ -9,22 +9,23 @@ from hpclaunch.readback.shell.budget import MOST
 from hpclaunch.readback.shell.calls import Reading
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.evaluate import evaluate
-from hpclaunch.readback.shell.values import known, program_of, shown
-from hpclaunch.readback.slurm import forms, meanings, rankgroups, sweep, unlikegroups
-from hpclaunch.readback.slurm.beside import FUNCTIONS, Beside, beside, without
-from hpclaunch.readback.slurm.container import container
+from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.slurm import forms, meanings, sweep, unlikegroups
+from hpclaunch.readback.slurm.beside import FUNCTIONS, Beside
+from hpclaunch.readback.slurm.container import SeenContainer, container
 from hpclaunch.readback.slurm.directives import Directive, components, several
-from hpclaunch.readback.slurm.layout import bound, layout
+from hpclaunch.readback.slurm.layout import Layout, bound, layout
 from hpclaunch.readback.slurm.notices import notices
 from hpclaunch.readback.slurm.options import Given, options
-from hpclaunch.readback.slurm.preflight import chosen, preflight
+from hpclaunch.readback.slurm.preflight import preflight
 from hpclaunch.readback.slurm.rank import Rank, rank
-from hpclaunch.readback.slurm.runs import RANK
+from hpclaunch.readback.slurm.step import Step, step_of
 from hpclaunch.readback.slurm.strangers import strangers
 from hpclaunch.readback.slurm.surroundings import Surroundings, surroundings
-from hpclaunch.readback.wrapper_words import unbound
+from hpclaunch.readback.wrapper_words import WrapperWords, without_wrapper
 from hpclaunch.values.errors import InputError, Problem
-from hpclaunch.values.launch import Launch, SeenVariable, Unbridged
+from hpclaunch.values.launch import Launch, SeenTable, SeenVariable, Unbridged
+from hpclaunch.values.longrun import Notify
 
 # A hundred trials with some steps before each are several times the work of any other script.
 _MOST = 4 * MOST
@@ -37,6 +38,25 @@ class _Batch(Struct, frozen=True):
     unread: tuple[str, ...]
     unbridged: tuple[Unbridged, ...]
     nodes: str
+
+
+class _Seen(Struct, frozen=True):
+    """What a script tells of its ranks. `words` are those of the rank wrapper, also where there is none, and
+    `tables` what they and srun bind ranks to. Other fields as those of Launch."""
+
+    step: Step
+    size: Layout
+    box: SeenContainer
+    ranks: Rank
+    words: WrapperWords
+    around: Surroundings
+    tables: tuple[SeenTable, ...]
+    seconds: int | None
+    one_failure_ends_all: bool
+    tasks: str
+    notify: Notify | None
+    unread: tuple[str, ...]
+    unbridged: tuple[Unbridged, ...]
 
 
 def read(text: str, name: str = "the script") -> Launch:
@@ -78,38 +98,8 @@ def _launch(text: str) -> Launch:
 
 def _of(batch: _Batch, reading: Reading, has_points: bool, settings: tuple[str, ...] = ()) -> Launch:
     """The launch of one srun. `settings` are those of other groups, for which the rank wrapper is too."""
-    reading, separate, of_groups = rankgroups.joined(reading)
-    check = preflight(reading.calls)
-    if check is not None:
-        reading = structs.replace(reading, calls=check.others)
-    besides = beside(reading.calls) or _alone(reading)
-    step = besides.main if check is None else check.of_step(besides.main)
-    given, command = options("srun", step.words[1:])
-    given = given if check is None else check.options(given)
-    given, command = _of_ranks(given, besides), list(without(command, besides.variables))
-    unread = [f"line {note.line}: {note.text}" for note in reading.notes] + of_groups
-    unread += besides.unread + (check.unread if check is not None else ())
-    if check is not None and not separate and not chosen(step.words):
-        unread.append(f"line {step.line}: this srun is not told which nodes were found good")
-    tasks = sweep.points(batch.given, has_points, unread)
-    unread += [f"line {step.line}: srun runs only under a condition ({each})" for each in step.conditions]
-    named = _by_name(given, step.line, unread)
-    size = layout(batch.given if check is None else check.batch(batch.given, named), named)
-    box = container(named)
-    ranks = rank(command, size.ranks_per_node, step.line, settings)
-    groups = ranks.words.groups if ranks.words else ()
-    inherited = (
-        [each.name for each in ranks.words.environment if each.source == "submitter"] if ranks.words else []
-    )
-    around = surroundings(step, inherited)
-    more, unbridged = meanings.of_others("srun", given, step.line)
-    tables = ranks.words.tables if ranks.words else (unbound(size.ranks_per_node),)
-    tables = bound(named, tables, more, unbridged)
-    seconds = _seconds(batch.given.get("time"), more)
-    if named.get("export", "ALL").upper() != "ALL":
-        more.append(f"line {step.line}: srun --export={named['export']}: which variables ranks get")
-    notify, of_notices, others = notices(besides.others, more)
-    of_rank = sweep.complaints(ranks.unread, has_points)
+    seen = _seen(batch, step_of(reading), has_points, settings)
+    besides, size, box, words = seen.step.besides, seen.size, seen.box, seen.words
     return Launch(
         scheduler="slurm",
         name=batch.given.get("job-name", ""),
@@ -119,23 +109,67 @@ def _of(batch: _Batch, reading: Reading, has_points: bool, settings: tuple[str, 
         whole_node="exclusive" in batch.given and "oversubscribe" not in batch.given,
         apart=True,
         numbering=size.numbering,
-        one_failure_ends_all=named.get("kill-on-bad-exit", "0") != "0",
+        one_failure_ends_all=seen.one_failure_ends_all,
         # Slurm's own default (JobRequeue=1) is to start a job again as often as a node fails.
         retries=0 if _last(batch.given, "requeue", "no-requeue") == "no-requeue" else -1,
-        seconds=seconds,
+        seconds=seen.seconds,
         image=box.image,
-        argv=ranks.argv,
-        cwd=box.workdir or (ranks.words.cwd if ranks.words else ""),
-        environment=_environment(around, ranks),
-        before=around.exported,
+        argv=seen.ranks.argv,
+        cwd=box.workdir or words.cwd,
+        environment=_environment(seen.around, words),
+        before=seen.around.exported,
         mounts=box.mounts,
-        tables=tables,
-        settings=ranks.words.settings if ranks.words else (),
-        wrapper=ranks.wrapper,
+        tables=seen.tables,
+        settings=words.settings,
+        wrapper=seen.ranks.wrapper,
         rights=box.rights,
+        unread=seen.unread,
+        unbridged=seen.unbridged,
+        gpu_kind=size.gpu_kind,
+        stage_in=besides.stage_in,
+        steps=besides.steps,
+        trials=besides.trials,
+        tasks=seen.tasks,
+        notify=seen.notify,
+        groups=words.groups,
+        world="separate" if seen.step.separate else "one" if words.groups else "",
+    )
+
+
+def _seen(batch: _Batch, step: Step, has_points: bool, settings: tuple[str, ...]) -> _Seen:
+    """What that srun comes to, part by part."""
+    line, check = step.call.line, step.check
+    unread = list(step.unread)
+    tasks = sweep.points(batch.given, has_points, unread)
+    unread += [f"line {line}: srun runs only under a condition ({each})" for each in step.call.conditions]
+    named = _by_name(step.given, line, unread)
+    size = layout(batch.given if check is None else check.batch(batch.given, named), named)
+    box = container(named)
+    ranks = rank(step.command, size.ranks_per_node, line, settings)
+    words = ranks.words or without_wrapper(size.ranks_per_node)
+    around = surroundings(step.call, [each.name for each in words.environment if each.source == "submitter"])
+    more, unbridged = meanings.of_others("srun", step.given, line)
+    tables = bound(named, words.tables, more, unbridged)
+    seconds = _seconds(batch.given.get("time"), more)
+    if named.get("export", "ALL").upper() != "ALL":
+        more.append(f"line {line}: srun --export={named['export']}: which variables ranks get")
+    notify, of_notices, others = notices(step.besides.others, more)
+    of_rank = sweep.complaints(ranks.unread, has_points)
+    return _Seen(
+        step=step,
+        size=size,
+        box=box,
+        ranks=ranks,
+        words=words,
+        around=around,
+        tables=tables,
+        seconds=seconds,
+        one_failure_ends_all=named.get("kill-on-bad-exit", "0") != "0",
+        tasks=tasks,
+        notify=notify,
         unread=(*batch.unread, *unread, *more, *size.unread, *box.unread, *around.unread, *of_rank),
         unbridged=(
-            *_of_batch(batch, besides, tasks),
+            *_of_batch(batch, step.besides, tasks),
             *unbridged,
             *size.unbridged,
             *box.unbridged,
@@ -144,14 +178,6 @@ def _of(batch: _Batch, reading: Reading, has_points: bool, settings: tuple[str, 
             *strangers(others),
             *([] if check is None else [check.unbridged(batch.nodes)]),
         ),
-        gpu_kind=size.gpu_kind,
-        stage_in=besides.stage_in,
-        steps=besides.steps,
-        trials=besides.trials,
-        tasks=tasks,
-        notify=notify,
-        groups=groups,
-        world="separate" if separate else "one" if groups else "",
     )
 
 
@@ -178,31 +204,6 @@ def _batch(lines: Sequence[Directive]) -> _Batch:
     return _Batch(given, tuple(unread), tuple(unbridged), given.get("nodes", "1"))
 
 
-def _alone(reading: Reading) -> Beside:
-    """The srun that starts the ranks, and what else is run, of a script that is not of hpclaunch's form."""
-    steps = [call for call in reading.calls if program_of(call.words) == "srun"]
-    if not steps:
-        raise ScriptError("no srun in it starts ranks")
-    chosen = ([call for call in steps if (RANK,) in call.words] or steps)[-1]
-    others = (
-        call for call in reading.calls if call is not chosen and program_of(call.words) not in FUNCTIONS
-    )
-    return Beside(chosen, tuple(others))
-
-
-def _of_ranks(given: Sequence[Given], besides: Beside) -> list[Given]:
-    """The options of the ranks' srun but for the name by which steps find their container, and with the image
-    in place of the file that it was imported to."""
-    found = []
-    for each in given:
-        imported = dict(besides.images).get(outside(known(each.value or ()) or ""))
-        if each.name == "container-image" and imported is not None:
-            each = structs.replace(each, value=(imported,))
-        if not (each.name == "container-name" and besides.one_container):
-            found.append(each)
-    return found
-
-
 def _of_batch(batch: _Batch, besides: Beside, tasks: str) -> list[Unbridged]:
     """Without the tasks of a sweep, and the signal that leaves time to the steps after all others: pods have
     such a time too."""
@@ -225,11 +226,11 @@ def _by_name(given: Sequence[Given], line: int, unread: list[str]) -> dict[str, 
     return found
 
 
-def _environment(around: Surroundings, ranks: Rank) -> tuple[SeenVariable, ...]:
+def _environment(around: Surroundings, words: WrapperWords) -> tuple[SeenVariable, ...]:
     """What srun passes on, and over that what the wrapper sets."""
     found = {each.name: each for each in around.exported if not each.name.startswith("SLURM_")}
     found.update((name, SeenVariable(name, source="secret")) for name in around.secrets)
-    found.update((each.name, each) for each in (ranks.words.environment if ranks.words else ()))
+    found.update((each.name, each) for each in words.environment)
     return tuple(found.values())
 
 

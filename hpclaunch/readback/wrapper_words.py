@@ -88,6 +88,23 @@ def wrapper_words(words: Sequence[str | SeenVariable], ranks_per_node: int) -> W
     )
 
 
+def without_wrapper(ranks: int) -> WrapperWords:
+    """What such words would say of the ranks of a node that no wrapper starts: nothing, and none is bound."""
+    table = SeenTable("", tuple(SeenSeat(rank) for rank in range(ranks)))
+    return WrapperWords(
+        source="",
+        rank="",
+        ranks="",
+        cwd="",
+        tables=(table,),
+        settings=(),
+        given=(),
+        environment=(),
+        argv=(),
+        unread=(),
+    )
+
+
 def is_own_wrapper(text: str, settings: Sequence[str]) -> bool:
     """Whether this is the text that hpclaunch has for these settings ("from=slurm"), to the last byte."""
     return text == wrapper_text(settings)
@@ -235,8 +252,3 @@ def _hcas(hcas: tuple[str, ...], entry: str, unread: list[str]) -> tuple[tuple[s
 
 def _number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 7
-
-
-def unbound(ranks: int) -> SeenTable:
-    """The table of a node's ranks that nothing binds."""
-    return SeenTable("", tuple(SeenSeat(rank) for rank in range(ranks)))

@@ -8,7 +8,7 @@ from hpclaunch.readback.kubernetes.mpirun import OPEN_MPI, Started
 from hpclaunch.readback.kubernetes.objects import HOSTFILE, MODELS, Parts, parts_of
 from hpclaunch.readback.kubernetes.podmodels import Container
 from hpclaunch.readback.kubernetes.typed import typed
-from hpclaunch.readback.wrapper_words import unbound
+from hpclaunch.readback.wrapper_words import without_wrapper
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launch import Launch, SeenVariable, Unbridged
 
@@ -93,7 +93,7 @@ def _launch(
         unread += rank.words.unread
         unbridged += coherence.of_numbers(rank.words.source, started)
     groups = rank.words.groups if rank.words else ()
-    tables = rank.words.tables if rank.words else (unbound(per_node),)
+    tables = (rank.words or without_wrapper(per_node)).tables
     kit = dict(begun.settings).get("kit", "")
     unbridged += coherence.of_binding(parts, started, known, tables)
     count, kind, resources = pods.gpus(beside, gpu_resources)
