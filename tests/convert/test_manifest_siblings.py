@@ -66,6 +66,17 @@ def test_more_nodes_of_the_launch_are_no_other_job(first: str, second: str, node
     assert not any("this is another" in each for each in said)
 
 
+@pytest.mark.parametrize(("app", "nodes"), [("head", "asked"), ("other", 1)])
+def test_workers_in_front_of_a_head_to_which_a_service_leads_may_be_one_launch(
+    app: str, nodes: object
+) -> None:
+    head = _pod("first", "[sh, -c, 'ray start --head; python t.py']").replace(
+        "{name: first}", f"{{name: first, labels: {{app: {app}}}}}"
+    )
+    leads = _SERVICE.replace("clusterIP: None", "clusterIP: None, selector: {app: head}")
+    assert _nodes(converted(_pod("worker", _RAY) + head + leads)) == nodes
+
+
 @pytest.mark.parametrize(
     "second",
     [

@@ -41,10 +41,8 @@ def say(jobs: Sequence[Object], others: Sequence[Object], draft: Draft) -> list[
         why = "a job file is one job, and this is another"
         todo = "convert it on its own: put it into a file of its own"
         if named:
-            why = (
-                f"it has the job's image, and {named} is in the command or the variables of one of them: it may "
-                "be more nodes of it"
-            )
+            names_it = f"{named} is in the command or the variables of one of them"
+            why = f"it has the job's image, and {names_it}: it may be more nodes of it"
             todo = "see that `nodes` counts it: all nodes of a job run its one command"
             found.append(Sibling(each, named))
         draft.say("left", [each.root.place], each.name, why=why, todo=todo)
@@ -57,7 +55,8 @@ def ask(workload: Workload, found: Sequence[Sibling], draft: Draft) -> None:
     if not found or fact is None or fact.is_open or fact.value != workload.nodes.value:
         return
     first = found[0]
-    question = f"how many nodes: {first.given.name} has the same image, and one of them names {first.named}: is it one of them"
+    names_it = f"one of the two names {first.named}"
+    question = f"how many nodes: {first.given.name} has the same image, and {names_it}: is it one of them"
     places = [first.given.root.at, *fact.places]
     ask_instead(("nodes",), question, places, first.given.name, draft)
 
@@ -71,10 +70,10 @@ def _leads_to(service: Object, job: Object) -> bool:
     """Whether the Service selects pods with labels that those of the job have."""
     selector = service.root.get("spec", "selector")
     wanted = selector.plain() if selector is not None else None
+    if not isinstance(wanted, dict) or not wanted:
+        return False
     labels = (each for each in _below(job.root.plain(), "labels") if isinstance(each, dict))
-    return (
-        isinstance(wanted, dict) and bool(wanted) and any(wanted.items() <= each.items() for each in labels)
-    )
+    return any(wanted.items() <= each.items() for each in labels)
 
 
 def _named(given: Object, names: Sequence[str]) -> str:
