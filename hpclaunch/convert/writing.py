@@ -47,6 +47,7 @@ def write(draft: Draft, made_from: Sequence[str], sets: Sequence[str] = ()) -> s
     _own_seed(draft)
     _in_long_form(draft)
     _once(draft)
+    _secret_alone(draft)
     before = dict(draft.facts)
     wrong = not _check(draft)
     replaced = [fact for key, fact in before.items() if draft.facts.get(key) is not fact]
@@ -120,6 +121,16 @@ def _once(draft: Draft) -> None:
                 merged = Fact(first.key, first.value, places)
                 draft.facts[first.key] = seen[key[0], fact.value] = merged
                 del draft.facts[key]
+
+
+def _secret_alone(draft: Draft) -> None:
+    """A variable that is a secret is asked for by the secret: `env` may not have it beside."""
+    for key, fact in list(draft.facts.items()):
+        if key[0] == "env" and len(key) == 2 and fact.is_open and draft.lists("secrets", str(key[1])):
+            del draft.facts[key]
+            draft.unsay(key)
+            why = "it is among the secrets: where the job is submitted the shell has its value"
+            draft.say("left", fact.places, sayable(dotted(key)), why=why)
 
 
 def _check(draft: Draft) -> bool:

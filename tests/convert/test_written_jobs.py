@@ -103,6 +103,19 @@ def test_a_file_is_well_but_for_its_questions(draft: Draft) -> None:
         assert sayable(dotted(key)) in left or values.count(given_facts[key].value) > 1
 
 
+@pytest.mark.parametrize("asked_first", [True, False])
+def test_a_secret_is_not_asked_for_as_a_variable_too(asked_first: bool) -> None:
+    draft = Draft()
+    if asked_first:
+        draft.ask(("env", "A"), "what it is", HERE, "export")
+    draft.add("secrets", "A", HERE, "a line")
+    if not asked_first:
+        draft.ask(("env", "A"), "what it is", HERE, "export")
+    said = problems(write(draft, ["run.sub"], ("name=x", "command=[./x]")))
+    assert said == ()
+    assert [each.why for each in draft.findings if each.what == "env.A"]
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.dictionaries(st.sampled_from(["A", "B", "NULL", "no"]), TEXT), st.lists(TEXT, min_size=1), TEXT)
 def test_values_come_back_as_they_were(env: dict[str, str], words: list[str], line: str) -> None:
