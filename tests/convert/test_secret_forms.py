@@ -22,6 +22,7 @@ NAMES = (
     *("SESSION_ID", "PASSWORT", "MOT_DE_PASSE", "SLURM_JWT"),
     *("TOKEN_HF", "GITHUB_TOKEN_RO", "API_KEY_WANDB", "PASSWD_FTP", "PWD_DB", "KEY_API", "HF_TOK"),
     *("TS_AUTHKEY", "TOKEN_VALUE"),
+    *("MINIO_AKEY", "S3_SKEY", "OBS_AK", "ALIYUN_SK"),
 )
 STEPS = (
     f"export MY_PASSWORD=\\$x{S}",

@@ -13,7 +13,8 @@ _SECRET = re.compile(
     r"|(?:^|_)(?:DB|SSH|PG|SQL|MYSQL|REDIS|MONGO|LDAP|SMTP|MAIL|FTP|HTTP|PROXY|USER|ROOT|ADMIN|SUDO|VPN|VNC|GIT"
     r"|MY|NGC|HUB|DOCKER|REGISTRY|LOGIN|HOST|IPMI|BMC|ZIP|KEY|STORE|APP)PASS"
     r"|(?:^|_)(?:SECRET|PASSPHRASE|PASSWORD)_(?!\w*(?:NAME|FILE|PATH|DIR|MOUNT|VERSION)$)\w+|(?:^|_)CREDS?"
-    r"|(?:^|_)(?:MY|ACCOUNT|ACCESS|SHAREDACCESS|SIGNING|ENCRYPTION|LICENSE|SECRET|PRIVATE|PRIV|PASS|AUTH)KEY"
+    r"|(?:^|_)(?:MY|ACCOUNT|ACCESS|SHAREDACCESS|SIGNING|ENCRYPTION|LICENSE|SECRET|PRIVATE|PRIV|PASS|AUTH|A|S)KEY"
+    r"|(?:^|_)(?:MINIO|S3|OSS|OBS|COS|TOS|AWS|HUAWEI|ALIYUN|VOLC)_[AS]K"
     r"|(?:^|_)WEBHOOK(?:_URL)?|(?:^|_)(?:JWT|BEARER|AUTHORIZATION|COOKIE)"
     r"|(?:^|_)(?<!USE_)(?<!NO_)(?<!ENABLE_)(?<!DISABLE_)(?<!REQUIRE_)AUTH"
     r"|(?<!(?:PAD|EOS|BOS|SEP|CLS|UNK|MAX|MIN|NUM|PER|END)_)(?<!(?:MASK|STOP|NEXT|LAST|INIT)_)"
@@ -23,7 +24,7 @@ _SECRET = re.compile(
 )
 # One of these is in each of them: to search a name for all takes ten times as long.
 _IN_SECRETS = (
-    *("PASS", "PAT", "PW", "SECRET", "KEY", "CRED", "AUTH", "TOKEN", "WEBHOOK"),
+    *("PASS", "PAT", "PW", "SECRET", "KEY", "CRED", "AUTH", "TOKEN", "WEBHOOK", "_AK", "_SK"),
     *("PSWD", "PIN", "OTP", "KENNWORT", "JWT", "BEARER", "COOKIE"),
 )
 # The second of several: PASSWORD1, HF_TOKEN_2. A pattern and a pass of several have numbers, too.
