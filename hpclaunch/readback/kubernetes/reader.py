@@ -2,13 +2,15 @@
 
 from collections.abc import Collection
 
+from msgspec import Struct
+
 from hpclaunch.readback.kubernetes import coherence, command, pods, staging
 from hpclaunch.readback.kubernetes.document import Document, documents
 from hpclaunch.readback.kubernetes.mpirun import OPEN_MPI, Started
 from hpclaunch.readback.kubernetes.objects import HOSTFILE, MODELS, Parts, parts_of
 from hpclaunch.readback.kubernetes.podmodels import Container
 from hpclaunch.readback.kubernetes.typed import typed
-from hpclaunch.readback.wrapper_words import without_wrapper
+from hpclaunch.readback.wrapper_words import WrapperWords, without_wrapper
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launch import Launch, SeenVariable, Unbridged
 
@@ -23,6 +25,21 @@ _STAYS = frozenset(
 )
 _STAYS_PREFIXES = ("KUBERNETES_", "PRTE_", "PMI_", "HYDRA_", "I_MPI_HYDRA_")
 _BY_OPEN_MPI = ("OMPI_", "PMIX_")  # which it passes on itself, and Hydra does not
+
+
+class _Seen(Struct, frozen=True):
+    """What pods come to: `known` are the variables of the one that starts the ranks, `own` those of the ones
+    that they run in. `words` are those of the rank wrapper, also where there is none."""
+
+    known: dict[str, SeenVariable]
+    own: dict[str, SeenVariable]
+    begun: command.Starting
+    per_node: int
+    numbering: str
+    rank: command.Rank
+    words: WrapperWords
+    unread: tuple[str, ...]
+    unbridged: tuple[Unbridged, ...]
 
 
 def read(text: str, file: str = "manifest", gpu_resources: Collection[str] = ()) -> Launch:
@@ -72,69 +89,83 @@ def _launch(
     gpu_resources: Collection[str],
 ) -> Launch:
     """`first` starts the ranks, which run as `beside` does."""
-    unread = list(unknown)
-    known = pods.variables(first, unread)
-    own = known if parts.starter is parts.ranks else pods.variables(beside, unread)
-    before, args = pods.words(first, known, unread)
-    begun = command.starting((*before, *args))
-    if not before:
-        unread.append(f"{first.name}: what it runs is the image's own entrypoint")
-    started = begun.started
-    serving = command.serving(*pods.words(beside, own, unread)) if parts.many else command.Serving()
-    unread += begun.unread
-    unbridged = [*parts.unbridged, *begun.unbridged, *serving.unbridged]
-    unbridged += coherence.of_pods(parts, first, beside, begun, serving)
-    per_node, numbering, more = _layout(parts, started)
-    unbridged += more
-    rank = command.rank(begun.rank, per_node)
-    if begun.beside:
-        unbridged += coherence.of_steps(parts, begun.beside, started)
-    if rank.words:
-        unread += rank.words.unread
-        unbridged += coherence.of_numbers(rank.words.source, started)
-    groups = rank.words.groups if rank.words else ()
-    tables = (rank.words or without_wrapper(per_node)).tables
-    kit = dict(begun.settings).get("kit", "")
-    unbridged += coherence.of_binding(parts, started, known, tables)
+    seen = _seen(parts, first, beside)
+    begun, started, words = seen.begun, seen.begun.started, seen.words
     count, kind, resources = pods.gpus(beside, gpu_resources)
-    labels = parts.ranks.metadata.labels
-    apart = parts.nodes == 1 or pods.is_apart(parts.ranks, labels)
-    cwd = (started.cwd if started else "") or first.working_dir or (rank.words.cwd if rank.words else "")
+    apart = parts.nodes == 1 or pods.is_apart(parts.ranks, parts.ranks.metadata.labels)
+    unread = [*unknown, *seen.unread]
     staged = staging.copied(parts.ranks.spec, beside, unread)
+    mounts = pods.mounts(parts.ranks.spec, beside, dict(begun.settings).get("kit", ""), unread)
     return Launch(
         scheduler="kubernetes",
         name=parts.name,
         nodes=parts.nodes,
-        ranks_per_node=per_node,
+        ranks_per_node=seen.per_node,
         gpus_per_node=count,
         # Other jobs may be on a node that this one leaves a part of. How much a node has is not in the text:
         # tables of parts say that it is not all.
-        whole_node=apart and count > 0 and not any(table.part for table in tables),
+        whole_node=apart and count > 0 and not any(table.part for table in words.tables),
         apart=apart,
-        numbering=numbering,
+        numbering=seen.numbering,
         one_failure_ends_all=started.one_failure_ends_all if started else True,
         retries=parts.retries,
         seconds=parts.seconds,
         image=beside.image,
-        argv=rank.argv,
-        cwd=cwd,
-        environment=_environment(parts, known, own, begun, rank),
-        before=_before(known, own, started),
-        mounts=pods.mounts(parts.ranks.spec, beside, kit, unread),
-        tables=tables,
-        settings=rank.words.settings if rank.words else (),
-        wrapper=rank.wrapper,
+        argv=seen.rank.argv,
+        cwd=(started.cwd if started else "") or first.working_dir or words.cwd,
+        environment=_environment(parts, seen),
+        before=_before(seen),
+        mounts=mounts,
+        tables=words.tables,
+        settings=words.settings,
+        wrapper=seen.rank.wrapper,
         rights=pods.rights(parts.ranks.spec, beside),
         unread=tuple(unread),
-        unbridged=tuple(unbridged),
+        unbridged=seen.unbridged,
         resources=(*resources, *pods.shm(parts.ranks.spec, beside)),
         where=(*parts.where, *pods.where(parts.ranks)),
         gpu_kind=kind,
         stage_in=staged,
         steps=begun.beside.steps if begun.beside else (),
         trials=begun.beside.trials if begun.beside else None,
-        groups=groups,
-        world="one" if groups else "",
+        groups=words.groups,
+        world="one" if words.groups else "",
+    )
+
+
+def _seen(parts: Parts, first: Container, beside: Container) -> _Seen:
+    """What the pods run, and whether it fits together."""
+    unread: list[str] = []
+    known = pods.variables(first, unread)
+    own = known if parts.starter is parts.ranks else pods.variables(beside, unread)
+    before, args = pods.words(first, known, unread)
+    begun = command.starting((*before, *args))
+    if not before:
+        unread.append(f"{first.name}: what it runs is the image's own entrypoint")
+    serving = command.serving(*pods.words(beside, own, unread)) if parts.many else command.Serving()
+    started = begun.started
+    per_node, numbering, of_layout = _layout(parts, started)
+    rank = command.rank(begun.rank, per_node)
+    words = rank.words or without_wrapper(per_node)
+    return _Seen(
+        known=known,
+        own=own,
+        begun=begun,
+        per_node=per_node,
+        numbering=numbering,
+        rank=rank,
+        words=words,
+        unread=(*unread, *begun.unread, *words.unread),
+        unbridged=(
+            *parts.unbridged,
+            *begun.unbridged,
+            *serving.unbridged,
+            *coherence.of_pods(parts, first, beside, begun, serving),
+            *of_layout,
+            *(coherence.of_steps(parts, begun.beside, started) if begun.beside else ()),
+            *(coherence.of_numbers(rank.words.source, started) if rank.words else ()),
+            *coherence.of_binding(parts, started, known, words.tables),
+        ),
     )
 
 
@@ -164,20 +195,14 @@ def _layout(parts: Parts, started: Started | None) -> tuple[int, str, list[Unbri
     return slots, f"{numbering}, {ranks} ranks in all", [*found, Unbridged(f"{ranks} ranks", why)]
 
 
-def _environment(
-    parts: Parts,
-    known: dict[str, SeenVariable],
-    own: dict[str, SeenVariable],
-    begun: command.Starting,
-    rank: command.Rank,
-) -> tuple[SeenVariable, ...]:
+def _environment(parts: Parts, seen: _Seen) -> tuple[SeenVariable, ...]:
     """The variables of a rank: what comes to it with its pod or the launcher, then what the wrapper sets."""
-    found = dict(own) if parts.by_exec else {}  # a session of sshd has nothing of its pod's
-    started = begun.started
-    for name, each in known.items():
+    found = dict(seen.own) if parts.by_exec else {}  # a session of sshd has nothing of its pod's
+    started = seen.begun.started
+    for name, each in seen.known.items():
         carried = (
             not _stays(name, started)
-            if begun.carries
+            if seen.begun.carries
             else started is None or started.all_carried or name in started.carried
         )
         if carried or not parts.many or _goes_with_open_mpi(name, started):
@@ -186,7 +211,7 @@ def _environment(
     for name, value in started.set if started else ():
         if not name.startswith("I_MPI_"):  # of Hydra itself
             found[name] = SeenVariable(name, value)
-    for each in rank.words.environment if rank.words else ():
+    for each in seen.words.environment:
         found[each.name] = each
     return tuple(found.values())
 
@@ -198,11 +223,9 @@ def _stays(name: str, started: Started | None) -> bool:
     return name in _STAYS or name.startswith(prefixes)
 
 
-def _before(
-    known: dict[str, SeenVariable], own: dict[str, SeenVariable], started: Started | None
-) -> tuple[SeenVariable, ...]:
+def _before(seen: _Seen) -> tuple[SeenVariable, ...]:
     """What the runtime, the launcher and its daemons see."""
-    return tuple({**own, **known, **_parameters(started)}.values())
+    return tuple({**seen.own, **seen.known, **_parameters(seen.begun.started)}.values())
 
 
 def _parameters(started: Started | None) -> dict[str, SeenVariable]:
