@@ -4,6 +4,8 @@ import re
 import shlex
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.objects.workload import INDEX, Workload
 from hpclaunch.convert.manifests.running.prepared import changes_shell
@@ -17,7 +19,7 @@ from hpclaunch.convert.programs.layers import MPI, layers, starts_ranks
 from hpclaunch.readback.shell import inside, shfmt
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import known
-from hpclaunch.values.conversion import Place
+from hpclaunch.values.conversion import Kind, Place
 from hpclaunch.values.errors import HpclaunchError
 
 # Commands in front of a launcher that only look, or wait for what hpclaunch waits for itself.
@@ -79,6 +81,14 @@ def outputs(unit: Unit) -> list[str] | None:
     return [each for each in targets if not each.startswith("/dev/")]
 
 
+class _Told(Struct, frozen=True):
+    """What becomes of a command that is no step."""
+
+    kind: Kind
+    why: str
+    todo: str = ""
+
+
 def put(
     workload: Workload,
     unit: Unit,
@@ -91,58 +101,76 @@ def put(
     """A command beside the launcher; `folder` is that which it is in, where the job's is another, and None
     where nobody can tell it. `made` are variables of the text, which no step of its own has."""
     program = (known(unit.words[0]) or "").rpartition("/")[2] if unit.words else ""
-    text = unit.text.strip().removesuffix(";").strip()
-    used = set(_USED.findall(unit.text))
-    lost = sorted(name for name in used & made.keys() if made[name] is None)
-    sets = [f"{name}={shlex.quote(made[name] or '')}; " for name in sorted(used & made.keys())]
-    went = "".join(sets) + (f"cd {shlex.quote(folder)} && " if folder else "")
     if program in FOLDERS and before:
         return  # the job's folder tells of it, or is asked for
+    text = unit.text.strip().removesuffix(";").strip()
+    of_launch = _of_the_launch(workload, unit, program, before, draft)
+    told = of_launch or _no_step(workload, unit, before, draft, folder, made)
+    if told is not None:
+        is_one_line = program in _READS and not unit.exports and told.kind == "left"
+        what = text.split("\n")[0] if is_one_line else text
+        draft.say(told.kind, [place], what, why=told.why, todo=told.todo)
+        return
+    sets = "".join(f"{name}={shlex.quote(made[name] or '')}; " for name in sorted(_used(unit) & made.keys()))
+    run = sets + (f"cd {shlex.quote(folder)} && " if folder else "") + text
+    why = (
+        "once on each node, before the ranks start, and the job ends where it fails"
+        if before
+        else "once on each node, when the ranks have ended"
+    )
+    draft.add("setup" if before else "after", {"run": run}, [place], text, why=why)
+
+
+def _of_the_launch(workload: Workload, unit: Unit, program: str, before: bool, draft: Draft) -> _Told | None:
+    """What it did for the launch, or for the shell that did it, which hpclaunch does itself, or nobody."""
     if program == "sleep" and before and workload.is_apart:
-        why = "ranks are started when all nodes are there"
-        draft.say("replaced", [place], text, why=why)
-    elif ("rendezvous",) in draft.facts and _are_of_rendezvous(unit):
-        draft.say("replaced", [place], text, why=rendezvous.SETS_ALL)
-    elif (unit.exports and not unit.words) or program in _READS:
+        return _Told("replaced", "ranks are started when all nodes are there")
+    if ("rendezvous",) in draft.facts and _are_of_rendezvous(unit):
+        return _Told("replaced", rendezvous.SETS_ALL)
+    if (unit.exports and not unit.words) or program in _READS:
         why = "its value is made in the pod, and a step of its own exports nothing to the ranks"
-        todo = "write it under env, or let the command begin with it"
-        draft.say("left", [place], text if unit.exports else text.split("\n")[0], why=why, todo=todo)
-    elif (program in LOOK or _asks(unit)) and outputs(unit) == []:
-        draft.say("without effect", [place], text, why="it changes nothing for the ranks")
-    elif _is_mpirun(unit):
+        return _Told("left", why, "write it under env, or let the command begin with it")
+    if (program in LOOK or _asks(unit)) and outputs(unit) == []:
+        return _Told("without effect", "it changes nothing for the ranks")
+    if _is_mpirun(unit):
         why = "it starts ranks of its own, on the nodes of its own options, and a job starts them once"
-        todo = "submit it as a job of its own, or let one script start both"
-        draft.say("left", [place], text, why=why, todo=todo)
-    elif before and changes_shell(unit):
+        return _Told("left", why, "submit it as a job of its own, or let one script start both")
+    if before and changes_shell(unit):
         why = (
             "it was for the shell that started the launcher, and a step of its own changes nothing for ranks"
         )
-        draft.say("left", [place], text, why=why, todo="let the command begin with it, if the ranks need it")
-    elif workload.is_apart:
+        return _Told("left", why, "let the command begin with it, if the ranks need it")
+    return None
+
+
+def _no_step(
+    workload: Workload,
+    unit: Unit,
+    before: bool,
+    draft: Draft,
+    folder: str | None,
+    made: Mapping[str, str | None],
+) -> _Told | None:
+    """Why a step of the job does not do what it did: for its pod, its variables or its folder."""
+    where, used = "setup" if before else "after", _used(unit)
+    lost = sorted(name for name in used & made.keys() if made[name] is None)
+    alone = [name for name in _OF_RANKS if name in used and ("env", name) not in draft.facts]
+    if workload.is_apart:
         when = "before" if before else "after"
-        draft.say(
-            "left",
-            [place],
-            text,
-            why=f"it ran in the launcher's own pod {when} the ranks, and a job has no such pod",
-            todo=f"if ranks need it, add it to {'setup' if before else 'after'} (per: node, or per: job)",
-        )
-    elif lost:
+        why = f"it ran in the launcher's own pod {when} the ranks, and a job has no such pod"
+        return _Told("left", why, f"if ranks need it, add it to {where} (per: node, or per: job)")
+    if lost:
         why = f"it uses {', '.join(lost)}, made by lines before it, and a step of its own does not have that"
-        todo = f"add all of these lines to {'setup' if before else 'after'} as one step"
-        draft.say("left", [place], text, why=why, todo=todo)
-    elif alone := [name for name in _OF_RANKS if name in used and ("env", name) not in draft.facts]:
+        return _Told("left", why, f"add all of these lines to {where} as one step")
+    if alone:
         why = f"it uses {', '.join(alone)}, of which a step of the job is told nothing"
-        where = "setup" if before else "after"
-        todo = f"add it to {where} without {'it' if len(alone) == 1 else 'them'} (per: node, or per: job)"
-        draft.say("left", [place], text, why=why, todo=todo)
-    elif folder is None:
-        todo = f"add it to {'setup' if before else 'after'}, with a cd to that folder in front"
-        draft.say("left", [place], text, why="the folder that it ran in is not told", todo=todo)
-    elif before:
-        why = "once on each node, before the ranks start, and the job ends where it fails"
-        draft.add("setup", {"run": went + text}, [place], text, why=why)
-    else:
-        draft.add(
-            "after", {"run": went + text}, [place], text, why="once on each node, when the ranks have ended"
-        )
+        them = "it" if len(alone) == 1 else "them"
+        return _Told("left", why, f"add it to {where} without {them} (per: node, or per: job)")
+    if folder is None:
+        todo = f"add it to {where}, with a cd to that folder in front"
+        return _Told("left", "the folder that it ran in is not told", todo)
+    return None
+
+
+def _used(unit: Unit) -> set[str]:
+    return set(_USED.findall(unit.text))
