@@ -89,18 +89,8 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     run_sizes.put_gpus(reading, run, launch.found, launch.launcher, draft)
     _put_options(launch, draft)
     _put_image(launch, files, draft)
-    by_srun = launch.by is None or launch.by.program != "mpirun"  # which binds ranks itself
-    of_variables = _of_variables(reading) if by_srun else ()
-    binding.of_srun((*of_variables, *run.asked), per_node, draft, options)
-    tables, lines = files.get("binding", ()), run_command.lines_of(reading, run)
-    inner = binding.of_layers(run.inner, binding.Ranks(lines, per_node, tables), draft, options)
-    if run.in_enroot is not None:
-        enroot.say(run.in_enroot, inner, run.command, draft)
-    its_own = files.get("rank script", ())
-    known = {reading.script, *(each.name for each in its_own)}
-    scripts = [*its_own, *(each for each in reading.sources if each.name not in known)]
-    inner_launchers.say(reading, run, launch.found, scripts, draft)
-    inside = rank_script.put(run, scripts, draft, reading.commands, tables)
+    inner = _put_binding(launch, files, per_node, draft, options)
+    inside = _put_rank_script(launch, files, draft)
     swept = sweeps.of(reading, run)
     repeated = _trials(launch, swept, draft)
     in_it = alone.is_one(run, launch.by) and bool(alone.of_container(reading))
@@ -149,6 +139,36 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     names = tuple(dict.fromkeys(name for name, _ in later))
     around_it = one_step.Run(run.command, run.ranks.per_node, repeated, image, names)
     steps.put(reading, around_it, launch.steps, draft)
+
+
+def _put_binding(
+    launch: Launch,
+    files: Mapping[str, Sequence[Source]],
+    per_node: int | None,
+    draft: Draft,
+    options: Options,
+) -> Sequence[Layer]:
+    """What binds the ranks, by srun's options and by what it starts. Returns what of that stays in front of
+    the command."""
+    reading, run = launch.reading, launch.run
+    by_srun = launch.by is None or launch.by.program != "mpirun"  # which binds ranks itself
+    of_variables = _of_variables(reading) if by_srun else ()
+    binding.of_srun((*of_variables, *run.asked), per_node, draft, options)
+    tables, lines = files.get("binding", ()), run_command.lines_of(reading, run)
+    inner = binding.of_layers(run.inner, binding.Ranks(lines, per_node, tables), draft, options)
+    if run.in_enroot is not None:
+        enroot.say(run.in_enroot, inner, run.command, draft)
+    return inner
+
+
+def _put_rank_script(launch: Launch, files: Mapping[str, Sequence[Source]], draft: Draft) -> Collection[str]:
+    """What the scripts that the ranks execute start and bind. Returns the variables that they read."""
+    reading, run = launch.reading, launch.run
+    its_own = files.get("rank script", ())
+    known = {reading.script, *(each.name for each in its_own)}
+    scripts = [*its_own, *(each for each in reading.sources if each.name not in known)]
+    inner_launchers.say(reading, run, launch.found, scripts, draft)
+    return rank_script.put(run, scripts, draft, reading.commands, files.get("binding", ()))
 
 
 def _inherit_for_container(reading: ShellReading, run: Step, ranks: exported.Ranks, draft: Draft) -> None:
