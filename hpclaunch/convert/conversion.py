@@ -200,10 +200,7 @@ def _told(findings: Sequence[Finding], secrets: Secrets) -> list[Finding]:
 def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
     """A launcher of shell scripts."""
     if condor.refuse(inputs, draft) or other_shells.refuse(inputs, draft):
-        secrets = Secrets([each.text for each in inputs])
-        its = tuple(_told(draft.findings, secrets))
-        launch = launch_facts.facts(draft, secrets)
-        return Conversion(_UNKNOWN, "", draft.refused, its, dict(draft.hints), launch=launch)
+        return _not_read(draft, Secrets([each.text for each in inputs]))
     reading = sources.read(inputs, options.environment, draft, options.arguments)
     reading = grown.settled(engines.settled(reading, draft), draft)
     given = (shlex.join(options.arguments or ()), *_exported(options))
@@ -211,31 +208,11 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     too_much = _too_much(reading, secrets)
     if too_much:
         draft.refuse(too_much, _script(reading, inputs), "a text of another kind")
-        launch = launch_facts.facts(draft, secrets)
-        return Conversion(
-            _UNKNOWN, "", draft.refused, tuple(_told(draft.findings, secrets)), {}, launch=launch
-        )
-    name, known_by = _family(reading)
+        return _not_read(draft, secrets)
+    family = _family(reading)
     inner = unwrapped(reading)
     shells = (reading,) if inner is reading else (reading, inner)
-    if known_by:
-        _module(name).convert(reading, draft, options)
-        other_schedulers.put_commands(reading, draft)
-        say_others(reading, draft)
-        say_submitter(reading, draft)
-        allocation.say_unused(inner, draft)
-        for each in shells:
-            sourced.ask(each, draft)
-        rendezvous.of_ranks_alone(draft)
-    else:
-        said, todo, places = no_launcher.said(reading)
-        draft.refuse(said, places or _script(reading, inputs), _UNKNOWN, todo=todo)
-    cores.settle(draft)
-    if name == "docker_ssh":
-        as_root.settle(draft)
-    wrong = defects.find(reading, options, draft)
-    draft.findings += [*wrong, *defects.of_job(draft, options, wrong)]
-    advice.put(reading, draft)
+    _put(family, shells, inputs, options, draft)
     secrets.learn(of_commands(reading.commands))
     of_arguments = arguments.told(reading, draft)
     to_fill_in.ask(draft)
@@ -248,21 +225,65 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         of_lines += account(structs.replace(inner, statements=inner.of_submitted, unclear=()), told)
     found = _told([*findings, *of_lines], secrets)
     found += _unused(inputs, options, found)
-    title = dict(_FAMILIES).get(name, _UNKNOWN)
-    by = (known_by,) if known_by else ()
     lost = tuple(dict.fromkeys(what for each in shells for what in sourced.lost(each, draft)))
-    launch = launch_facts.facts(draft, secrets, lost, in_texts.named(reading))
-    hints = dict(draft.hints)
-    conversion = Conversion(title, job, draft.refused, tuple(found), hints, known_by=by, launch=launch)
-    why_not = _not_compared(name, conversion, options)
-    if why_not or not job:
-        return structs.replace(conversion, not_compared=why_not)
+    conversion = Conversion(
+        dict(_FAMILIES).get(family[0], _UNKNOWN),
+        job,
+        draft.refused,
+        tuple(found),
+        dict(draft.hints),
+        known_by=(family[1],) if family[1] else (),
+        launch=launch_facts.facts(draft, secrets, lost, in_texts.named(reading)),
+    )
+    return _compared(conversion, family[0], reading, options)
+
+
+def _not_read(draft: Draft, secrets: Secrets) -> Conversion:
+    """A text that is refused before any of its lines is followed."""
+    its = tuple(_told(draft.findings, secrets))
+    launch = launch_facts.facts(draft, secrets)
+    return Conversion(_UNKNOWN, "", draft.refused, its, dict(draft.hints), launch=launch)
+
+
+def _put(
+    family: tuple[str, Place | None],
+    shells: Sequence[ShellReading],
+    inputs: Sequence[Input],
+    options: Options,
+    draft: Draft,
+) -> None:
+    """Put what a family reads into the draft, and what is said of any launcher. `shells`: the reading, and
+    that of the script which it submits."""
+    (name, known_by), reading = family, shells[0]
+    if known_by:
+        _module(name).convert(reading, draft, options)
+        other_schedulers.put_commands(reading, draft)
+        say_others(reading, draft)
+        say_submitter(reading, draft)
+        allocation.say_unused(shells[-1], draft)
+        for each in shells:
+            sourced.ask(each, draft)
+        rendezvous.of_ranks_alone(draft)
+    else:
+        said, todo, places = no_launcher.said(reading)
+        draft.refuse(said, places or _script(reading, inputs), _UNKNOWN, todo=todo)
+    cores.settle(draft)
+    if name == "docker_ssh":
+        as_root.settle(draft)
+    wrong = defects.find(reading, options, draft)
+    draft.findings += [*wrong, *defects.of_job(draft, options, wrong)]
+    advice.put(reading, draft)
+
+
+def _compared(found: Conversion, family: str, reading: ShellReading, options: Options) -> Conversion:
+    """With what differs between the original and the job as it would be rendered, or why nothing tells."""
+    why_not = _not_compared(family, found, options)
+    if why_not or not found.job:
+        return structs.replace(found, not_compared=why_not)
     from hpclaunch.convert.roundtrip import differences  # of use where a site is known
 
-    compared = differences(reading, job, found, options)
-    return structs.replace(
-        conversion, differences=compared, not_compared=_NO_STEP if compared is None else ""
-    )
+    compared = differences(reading, found.job, found.findings, options)
+    return structs.replace(found, differences=compared, not_compared=_NO_STEP if compared is None else "")
 
 
 def _of_lines(draft: Draft, findings: Sequence[Finding]) -> list[Finding]:
