@@ -10,7 +10,9 @@ from hpclaunch.topology import model
 from hpclaunch.topology.merge import cpus, gpus, hcas, places, switches, uses
 from hpclaunch.topology.merge.cpus import Nodes
 from hpclaunch.topology.merge.findings import Findings
-from hpclaunch.topology.merge.uses import Decided, Use
+from hpclaunch.topology.merge.gpus import Gpu
+from hpclaunch.topology.merge.hcas import Hca
+from hpclaunch.topology.merge.uses import Decided, Link, Use
 from hpclaunch.topology.seen import Seen
 from hpclaunch.values import cpulist
 from hpclaunch.values.amount import counted
@@ -35,6 +37,26 @@ class Merged(Struct, frozen=True):
     ask: tuple[str, ...] = ()
 
 
+class _Shown(Struct, frozen=True):
+    """What captures show of one machine: `relations` say how its devices hang together, and by the devices'
+    keys `link` has the HCAs' first ports, `gpu_numa` and `hca_numa` the NUMA nodes. An HCA whose place is not
+    told is missing there."""
+
+    nodes: Nodes
+    memory: dict[int, int]
+    gpus: tuple[Gpu, ...]
+    hcas: tuple[Hca, ...]
+    relations: switches.Relations
+    link: dict[str, Link]
+    gpu_numa: dict[str, int]
+    hca_numa: dict[str, int]
+
+    @property
+    def placed(self) -> list[Hca]:
+        """The HCAs that a node type can have."""
+        return [hca for hca in self.hcas if hca.key in self.hca_numa]
+
+
 def merge(
     captures: Sequence[Seen], name: str, description: str = "", said: Mapping[str, Use] | None = None
 ) -> Merged:
@@ -45,66 +67,88 @@ def merge(
     a name in `said` that no HCA has.
     """
     findings = Findings()
-    nodes = cpus.nodes(captures, findings)
-    memory = cpus.memories(captures, findings)
-    all_gpus = gpus.gpus(captures, findings)
-    all_hcas = hcas.hcas(captures, findings)
-    if findings.contradictions:  # what hangs on what follows from which devices there are
-        raise _refused(findings, captures)
-    found = switches.relations(captures, all_gpus, all_hcas, findings)
-    link = uses.links(all_hcas, findings)
-    if nodes is None:
-        raise _refused(findings, captures)
-    gpu_numa = gpus.numa(all_gpus, nodes, findings)
-    hca_numa = places.numa(all_hcas, all_gpus, gpu_numa, found, nodes, findings)
-    if findings.contradictions or findings.missing:
-        raise _refused(findings, captures)
-    used = uses.uses(all_hcas, all_gpus, link, found, said or {}, findings)
-    named = switches.switches(found, all_gpus, all_hcas)
-    placed = [hca for hca in all_hcas if hca.key in hca_numa]
-    specs = tuple(
-        HcaSpec(
-            pci=hca.pci,
-            numa=hca_numa[hca.key],
-            use=used[hca.key].use,
-            switch=named.get(hca.key, ""),
-            link_layer=link[hca.key].layer or "InfiniBand",
-            rate_gbps=link[hca.key].rate_gbps,
-            port=link[hca.key].port,
-        )
-        for hca in placed
-    )
-    names = {hca.pci: hca.name for hca in placed if hca.name}
-    _say_devices(all_gpus, all_hcas, found, findings)
-    numa = _numa(nodes, memory, findings)
-    if findings.missing:
-        raise _refused(findings, captures)
-    node_type = NodeType(
-        name=name,
-        description=description or _description(captures, all_gpus, nodes),
-        numa=numa,
-        gpus=tuple(GpuSpec(gpu.pci, gpu_numa[gpu.key], named.get(gpu.key, "")) for gpu in all_gpus),
-        hcas=specs,
-        variants={VARIANT: Variant("the names in the captures", names, default=True)} if names else {},
-        distances=nodes.distances,
-        memory_gib=_memory(captures, nodes, memory, findings),
-        sources=findings.grouped_sources(),
-    )
+    shown = _shown(captures, findings)
+    used = uses.uses(shown.hcas, shown.gpus, shown.link, shown.relations, said or {}, findings)
+    node_type = _node_type(captures, name, description, shown, used, findings)
     wrong = node_type_problems(node_type)
     if wrong:  # a name that no device can have, or one that the user gave
         raise InputError([Problem(each.message) for each in wrong])
+    reasons = {hca.key: _reason(used[hca.key]) for hca in shown.placed}
     return Merged(
         node_type,
         unknown=tuple(findings.unknown),
         assumed=tuple(findings.assumed),
         warnings=tuple(findings.warnings),
         unread=tuple(line for seen in captures for line in seen.unread),
-        reasons={hca.pci: _reason(used[hca.key]) for hca in placed},
+        reasons={hca.pci: reasons[hca.key] for hca in shown.placed},
         ask=tuple(
-            f"{hca.key} is written as {used[hca.key].use}: {_reason(used[hca.key])}"
-            for hca in placed
+            f"{hca.key} is written as {used[hca.key].use}: {reasons[hca.key]}"
+            for hca in shown.placed
             if not used[hca.key].sure
         ),
+    )
+
+
+def _shown(captures: Sequence[Seen], findings: Findings) -> _Shown:
+    """What all captures show together. Raises InputError as soon as the rest hangs on what they contradict
+    one another in, or leave out."""
+    nodes = cpus.nodes(captures, findings)
+    memory = cpus.memories(captures, findings)
+    all_gpus = gpus.gpus(captures, findings)
+    all_hcas = hcas.hcas(captures, findings)
+    if findings.contradictions:  # what hangs on what follows from which devices there are
+        raise _refused(findings, captures)
+    relations = switches.relations(captures, all_gpus, all_hcas, findings)
+    link = uses.links(all_hcas, findings)
+    if nodes is None:
+        raise _refused(findings, captures)
+    gpu_numa = gpus.numa(all_gpus, nodes, findings)
+    hca_numa = places.numa(all_hcas, all_gpus, gpu_numa, relations, nodes, findings)
+    if findings.contradictions or findings.missing:
+        raise _refused(findings, captures)
+    return _Shown(nodes, memory, all_gpus, all_hcas, relations, link, gpu_numa, hca_numa)
+
+
+def _node_type(
+    captures: Sequence[Seen],
+    name: str,
+    description: str,
+    shown: _Shown,
+    used: Mapping[str, Decided],
+    findings: Findings,
+) -> NodeType:
+    """The machine as a node type. Raises InputError where something is missing that one needs."""
+    nodes, memory = shown.nodes, shown.memory
+    _say_devices(shown, findings)
+    numa = _numa(nodes, memory, findings)
+    if findings.missing:
+        raise _refused(findings, captures)
+    named = switches.switches(shown.relations, shown.gpus, shown.hcas)
+    names = {hca.pci: hca.name for hca in shown.placed if hca.name}
+    memory_gib = _memory(captures, nodes, memory, findings)
+    return NodeType(
+        name=name,
+        description=description or _description(captures, shown.gpus, nodes),
+        numa=numa,
+        gpus=tuple(GpuSpec(gpu.pci, shown.gpu_numa[gpu.key], named.get(gpu.key, "")) for gpu in shown.gpus),
+        hcas=tuple(_hca(hca, shown, used[hca.key].use, named.get(hca.key, "")) for hca in shown.placed),
+        variants={VARIANT: Variant("the names in the captures", names, default=True)} if names else {},
+        distances=nodes.distances,
+        memory_gib=memory_gib,
+        sources=findings.grouped_sources(),
+    )
+
+
+def _hca(hca: Hca, shown: _Shown, use: Use, switch: str) -> HcaSpec:
+    link = shown.link[hca.key]
+    return HcaSpec(
+        pci=hca.pci,
+        numa=shown.hca_numa[hca.key],
+        use=use,
+        switch=switch,
+        link_layer=link.layer or "InfiniBand",
+        rate_gbps=link.rate_gbps,
+        port=link.port,
     )
 
 
@@ -125,20 +169,19 @@ def _reason(decided: Decided) -> str:
     )
 
 
-def _say_devices(
-    all_gpus: Sequence[gpus.Gpu], all_hcas: Sequence[hcas.Hca], found: switches.Relations, findings: Findings
-) -> None:
-    if not all_gpus:
+def _say_devices(shown: _Shown, findings: Findings) -> None:
+    if not shown.gpus:
         findings.unknown.append("GPUs: no capture shows one; `nvidia-smi topo -m` or `lspci -D -nn` would")
-    if not all_hcas and all_gpus:
+    if not shown.hcas and shown.gpus:
         findings.unknown.append("HCAs: no capture shows one with its address; `ibdev2netdev -v` would")
-    if all_gpus and all_hcas and not (found.levels or any(found.paths.values())):
+    told = shown.relations.levels or any(shown.relations.paths.values())
+    if shown.gpus and shown.hcas and not told:
         findings.unknown.append(
             "PCI switches: no capture tells them; `nvidia-smi topo -m` or `lspci -tv` does"
         )
 
 
-def _description(captures: Sequence[Seen], all_gpus: Sequence[gpus.Gpu], nodes: Nodes) -> str:
+def _description(captures: Sequence[Seen], all_gpus: Sequence[Gpu], nodes: Nodes) -> str:
     models = [each.model for gpu in all_gpus for each in gpu.seen if each.model]
     model = f" ({models[0]})" if models else ""
     cpu = next((f" ({seen.model})" for seen in captures if seen.model), "")
