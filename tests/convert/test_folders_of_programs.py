@@ -25,6 +25,13 @@ def test_what_starts_the_ranks_is_known_by_its_name(line: str, mpi: str) -> None
     assert (job["command"], job["ranks_per_node"], job["mpi"]) == (["./t"], "8", mpi)
 
 
+@pytest.mark.parametrize("program", ["srun", "/usr/bin/srun", "/opt/slurm/bin/srun"])
+def test_a_test_of_nccl_that_srun_starts_has_its_ranks_wherever_srun_lies(program: str) -> None:
+    text = f"{HEAD}{program} --mpi=pmi2 shifter /lab/build/all_reduce_perf -g 1\n"
+    told = {each.name: each.told for each in convert(classified({"run.sub": text}), Options({})).launch}
+    assert (told["nodes"], told["ranks"], told["mpi"]) == ("2", "8 on each node", "pmi2")
+
+
 def test_a_script_that_knows_two_schedulers_may_be_slurms() -> None:
     text = (
         "#!/bin/bash\n[[ -n $PBS_NODEFILE ]] && N=$(wc -l <$PBS_NODEFILE)\n"

@@ -320,8 +320,8 @@ def _may_be_run(command: Command) -> bool:
     program = known((first.words if first is its[-1] and first.words else command.words)[0]) or ""
     if first.program in (enroot.PROGRAM, *other_runtimes.PROGRAMS):
         return first.program != singularity.SHELL or bool(its[-1].words)
-    if _tells_of_itself(its[-1]):
-        return False
+    if _tells_of_itself(its[-1]) or first.program in (*STEPS, *MPI, *SUBMITTERS):
+        return False  # whatever folder it is named with
     return bool(_RUNS.match(program)) and program.rpartition("/")[2] not in _HELPS
 
 
