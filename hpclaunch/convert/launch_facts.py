@@ -30,7 +30,8 @@ _BY_COMMAND = "starts the container"  # of a command that has an image and mount
 ALL_OF = "envFrom: all of the "  # a config map or a Secret that is not given
 OF_OTHER_PODS = "its pods are not read as ranks"
 _HOLDS = " may be among them"  # said of options of a container that a variable holds
-_OF_MOUNTS = re.compile(r"(?<![${])\b(?:mount(?!s\.\d)|volume)", re.IGNORECASE)
+# -v of docker has a folder of the container in it; that of other programs is about variables.
+_OF_MOUNTS = re.compile(r"^(?-i:-v) [^\s=]*:/|(?<![${])\b(?:mount(?!s\.\d)|volume)", re.IGNORECASE)
 _SCRIPT = re.compile(r"whether (\S+) (?:binds its ranks|starts ranks) itself$")
 _OF_CONTAINERS = re.compile(r"apptainer|singularity|container|image|docker|podman|\.sif\b", re.IGNORECASE)
 _EXPORTS = re.compile(r"(?:write it in front of the )?command: export (\w+)=")

@@ -174,3 +174,12 @@ def test_an_image_by_a_path_from_here_is_said_once() -> None:
 def test_workers_of_a_parameter_server_are_named(line: str, is_known: bool) -> None:
     found = convert(classified({"go.sh": f"{line}\n"}), Options({}))
     assert ("parameter server" in found.refused) == is_known
+
+
+@pytest.mark.parametrize("option", ["-v ", "--volume ", "--volume="])
+def test_a_mount_of_a_refused_launcher_that_is_not_known_is_named_as_one(option: str) -> None:
+    text = f"#!/bin/bash\ndocker run --gpus all {option}$DATA:/data lab/x:1 python t.py\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    told = next(each.told for each in found.launch if each.name == "mounts")
+    assert found.refused
+    assert told == f"{option}${{DATA}}:/data, which is not carried over"
