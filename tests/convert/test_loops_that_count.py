@@ -12,6 +12,7 @@ import script_cases
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Place
 
 _HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
 _RUN = "srun --mpi=none ./t --n $i"
@@ -77,3 +78,10 @@ def test_each_round_has_the_number_that_it_had(lines: str, tmp_path: Path) -> No
 def test_rounds_that_nothing_tells_are_asked_for(lines: str) -> None:
     found = convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({}))
     assert script_cases.loaded(found.job)["trials"]["count"] == script_cases.ASK
+
+
+@pytest.mark.parametrize("count", ["turn=$(( $turn + 1 ))", "(( turn++ ))", "let turn+=1"])
+def test_the_line_that_counts_at_the_head_of_a_round_is_not_said_to_be_passed_by(count: str) -> None:
+    lines = f"turn=0\nwhile [ $turn -lt 3 ]; do\n{count}\nsrun --mpi=none ./t --n $turn\ndone\n"
+    found = convert(classified({"run.sub": _HEAD + lines}), Options({})).findings
+    assert {each.kind for each in found if Place("run.sub", 5) in each.places} == {"carried"}

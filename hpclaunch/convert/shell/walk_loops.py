@@ -13,7 +13,7 @@ from hpclaunch.convert.shell.names import python, used
 from hpclaunch.readback.shell import arithmetic, outside
 from hpclaunch.readback.shell.flow import LEAVES, Flow
 from hpclaunch.readback.shell.state import Array, Variable
-from hpclaunch.readback.shell.statements import For, Group, Loop
+from hpclaunch.readback.shell.statements import For, Group, Loop, Statement
 from hpclaunch.readback.shell.values import Unknown, Value
 
 if TYPE_CHECKING:
@@ -95,10 +95,11 @@ def walk_loop(shell: "Walker", statement: Loop) -> Flow:
     rounds = loops.of_condition(shell, statement)
     if rounds.count == 0:
         return Flow.NEXT
+    count = None
     if rounds.begins and isinstance(statement.body, Group):
-        body = structs.replace(statement.body, body=statement.body.body[1:])
-        statement = structs.replace(statement, body=body)
-    return _once(shell, statement, rounds.variable, rounds)
+        count, *others = statement.body.body
+        statement = structs.replace(statement, body=structs.replace(statement.body, body=tuple(others)))
+    return _once(shell, statement, rounds.variable, rounds, count)
 
 
 class _Trial:
@@ -155,8 +156,14 @@ def _gone_through(
     return None
 
 
-def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.Rounds) -> Flow:
-    """Walk a loop's body once, for all rounds."""
+def _once(
+    shell: "Walker",
+    statement: For | Loop,
+    variable: str,
+    rounds: loops.Rounds,
+    count: Statement | None = None,
+) -> Flow:
+    """Walk a loop's body once, for all rounds. `count` is what a round begins with, where it only counts."""
     values = tuple(map(python, rounds.values))
     around = Around(
         shell.place,
@@ -203,6 +210,9 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
                 before = shell.state.get(variable)
                 exported = before is not None and before.exported
                 shell.state.set(variable, Variable((Unknown("variable", variable),), exported))
+                if count is not None:  # it has given the variable what that has in this round
+                    shell.line = count.line
+                    shell.note_assigned(variable, (), default=False)
             flow = shell.run(statement.body)
             shell.note_changed(grows - {variable})
         if rounds.count != 1:
