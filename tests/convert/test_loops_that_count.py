@@ -85,3 +85,17 @@ def test_the_line_that_counts_at_the_head_of_a_round_is_not_said_to_be_passed_by
     lines = f"turn=0\nwhile [ $turn -lt 3 ]; do\n{count}\nsrun --mpi=none ./t --n $turn\ndone\n"
     found = convert(classified({"run.sub": _HEAD + lines}), Options({})).findings
     assert {each.kind for each in found if Place("run.sub", 5) in each.places} == {"carried"}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "for turn in $(seq 1 3); do\nexport turn\nsrun --mpi=none ./t\ndone",
+        "export turn\nfor ((turn=1; turn<=3; turn++)); do\nsrun --mpi=none ./t\ndone",
+        "export turn=0; while [ $turn -lt 3 ]; do\n((turn++))\nsrun --mpi=none ./t\ndone",
+    ],
+)
+def test_a_counter_that_is_exported_is_the_number_of_the_trial(lines: str) -> None:
+    job = script_cases.loaded(convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({})).job)
+    assert job["command"] == 'export turn="$HPCLAUNCH_TRIAL"; exec ./t'
+    assert "inherit" not in job

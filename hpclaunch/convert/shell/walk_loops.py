@@ -208,7 +208,7 @@ def _once(
                 over_nodes.forget(shell, loops.of_body(shell, statement.body))
             if variable:
                 before = shell.state.get(variable)
-                exported = before is not None and before.exported
+                exported = before.exported if before is not None else shell.state.is_marked(variable)
                 shell.state.set(variable, Variable((Unknown("variable", variable),), exported))
                 if count is not None:  # it has given the variable what that has in this round
                     shell.line = count.line

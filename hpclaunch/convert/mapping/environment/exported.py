@@ -311,7 +311,8 @@ def _unknown(
         )
         draft.say("left", each.places, f"{name}={_short(each)}", why=why, todo=todo)
         return []
-    if isinstance(part, Unknown) and part.name == name and part.kind in ("variable", "either"):
+    its_own = isinstance(part, Unknown) and part.name == name and part.kind in ("variable", "either")
+    if its_own and not stand_ins.get(name):  # of a loop's counter the number of the trial stands in
         inherit((name,), each.places, draft, name)
         return []
     if not line([value], stand_ins).doubt and not _is_of_all_rounds(reading, name, value, command):
