@@ -35,6 +35,7 @@ LOOPS = (
     f"export LR=1\nfor LR in 0.1 0.2; do {RUN} --lr $LR; done",
     f"mkdir -p out\nfor lr in 0.1 0.2; do {RUN} --lr $lr; done\necho done",
     f"for lr in 0.1 0.2; do NAME=run_$lr; {RUN} --name $NAME |& tee $NAME.txt; done",
+    f"for lr in 0.1 0.2; do took=$({RUN} --lr $lr); echo $lr $took >> table; done",
 )
 NO_SWEEPS = (
     f"last=none\nfor lr in 0.1 0.2; do {RUN} --lr $lr --from $last; last=$lr; done",
@@ -53,6 +54,8 @@ NO_SWEEPS = (
     f"for s in base fine; do {RUN} --stage $s --load /data/model --save /data/model; done",
     f"for e in 10 20; do {RUN} --epochs $e --init model_$((e-10)).pt --save model_$e.pt; done",
     f"for lr in 0.1 0.2; do\n  {RUN} --lr $lr\n  export WARM=1\ndone",
+    f"for lr in 0.1 0.2; do best=$({RUN} --lr $lr --from ${{best:-none}}); done",
+    f"for n in a b; do hosts+=$(srun -N 1 -w $n hostname); done\n{RUN} --hosts $hosts",
 )
 
 

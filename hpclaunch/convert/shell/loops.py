@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hpclaunch.convert.programs.names import SUBMITTERS, any_of
+from hpclaunch.convert.programs.beside import that
+from hpclaunch.convert.programs.names import BY_MPI, STEPS, SUBMITTERS, any_of
 from hpclaunch.convert.reading import Command as Recorded
 from hpclaunch.convert.shell import counters, outputs
 from hpclaunch.convert.shell.listing import listed, parts_of, text_of
@@ -38,6 +39,10 @@ _MOST_COMPUTED = 300
 _PLAIN = (Simple, Declaration, Arithmetic)
 # A round that notes the number of a job, ID=$(sbatch ...), does more than compute.
 _SUBMITS = re.compile(rf"[$]\(\s*{any_of(SUBMITTERS)}\b|`\s*{any_of(SUBMITTERS)}\b")
+# So does one that keeps what its ranks put out, T=$(mpirun ./bench $i), and not one that asks a node for its
+# name, IP=$(srun -w $i hostname -I).
+_STARTS = re.compile(rf"(?:[$]\(|`)\s*{any_of(STEPS, BY_MPI)}\s([^|`]*)")
+_ASKS = that("says", "looks", "devices", "settings")
 _NOT_PLAIN = _CONTROL | {"wait", "kill", "trap", "exec", "read"}
 _NO_WORK = _CONTROL | {"cat", "expr", "exec"}
 
@@ -174,7 +179,7 @@ def is_plain(shell: "Walker", body: Statement) -> bool:
 
 
 def _stays(shell: "Walker", part: Statement) -> bool:
-    if _SUBMITS.search(text_of(part)):
+    if _does_more(part):
         return False
     if not isinstance(part, Simple) or not part.words:
         return True
@@ -188,8 +193,15 @@ def may_only_compute(shell: "Walker", body: Statement) -> bool:
     return len(simple) <= _MOST_COMPUTED and all(_may_compute(shell, each) for each in simple)
 
 
+def _does_more(part: Statement) -> bool:
+    """Whether what is in its $(...) is work of the job, or submits some."""
+    text = text_of(part)
+    runs = (found[1].replace(")", " ").split() for found in _STARTS.finditer(text))
+    return bool(_SUBMITS.search(text)) or not all(map(_ASKS.intersection, runs))
+
+
 def _may_compute(shell: "Walker", each: Simple | Declaration) -> bool:
-    if _SUBMITS.search(text_of(each)):
+    if _does_more(each):
         return False
     if isinstance(each, Declaration) or not each.words:
         return True
