@@ -226,7 +226,8 @@ class ShellReading(Struct, frozen=True, dict=True):
     array. `handed` are variables that are exported only where the submitter's shell has them, each with the
     line that reads it before the script gives it a value, and `perhaps_exported` those that are on a
     condition. `of_submitted` are the statements of a script that stands in this one, and is submitted.
-    `at_end` is what the script itself exports where it ends."""
+    `at_end` is what the script itself exports where it ends, and `required` are variables without which it
+    ends."""
 
     sources: tuple[Source, ...]
     script: str
@@ -250,6 +251,7 @@ class ShellReading(Struct, frozen=True, dict=True):
     perhaps_exported: frozenset[str] = frozenset()
     of_submitted: tuple[Statement, ...] = ()
     at_end: tuple[tuple[str, Value], ...] = ()
+    required: frozenset[str] = frozenset()
 
     @cached_property
     def entered(self) -> frozenset[Place]:

@@ -119,6 +119,7 @@ def _read(
         handed=dict(walker.handed),
         perhaps_exported=frozenset(walker.state.perhaps_exported),
         at_end=at_end,
+        required=frozenset(walker.required),
     )
 
 

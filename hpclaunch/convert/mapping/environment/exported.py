@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
-from hpclaunch.convert.mapping.environment import of_the_line, perhaps_exported, sourced
+from hpclaunch.convert.mapping.environment import demanded, of_the_line, perhaps_exported, sourced
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.environment.reached import Handed, inherit, reached
 from hpclaunch.convert.mapping.ranks import ports, rendezvous
@@ -150,6 +150,8 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
                 draft.ask(("env", name), question, places, name)
                 continue
             later += _unknown(reading, each, draft, ranks, command)
+    demanded.put(reading, command, ranks.export, draft)
+    demanded.say_stand_ins(reading, handed, command, draft)
     return [*later, *_set_behind(later, handed, draft)]
 
 

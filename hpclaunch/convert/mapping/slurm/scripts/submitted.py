@@ -303,6 +303,7 @@ def _joined(
         ),
         followed=(*reading.followed, place),
         of_submitted=inner.statements if whole else (),
+        required=reading.required | inner.required,
     )
 
 
