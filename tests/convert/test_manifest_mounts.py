@@ -34,6 +34,25 @@ def test_a_relative_path_of_a_mount_is_one_below_the_root(path: str, volume: str
     assert (fact.value if fact is not None else "") == mount
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "mount"),
+    [
+        ("/dev/infiniband", "/dev/infiniband", ""),
+        ("/proc/", "/proc", ""),
+        ("/proc", "/host/proc", "/proc:/host/proc"),
+        ("/sys", "/host/sys", "/sys:/host/sys"),
+        ("/dev/shm", "/corpus", "/dev/shm:/corpus"),  # files that wait in the memory of the host
+        ("/dev/shm/corpus", "/corpus", "/dev/shm/corpus:/corpus"),
+        ("/dev/shm", "/dev/shm", ""),
+    ],
+)
+def test_a_folder_of_the_host_comes_by_itself_at_its_own_place_alone(source, target, mount) -> None:
+    volume = f"hostPath: {{path: {source}}}"
+    text = _MOUNTED.replace("MOUNT", f"{{name: v, mountPath: {target}}}").replace("VOLUME", volume)
+    fact = converted(text).facts.get(("mounts", 0))
+    assert (fact.value if fact is not None else "") == mount
+
+
 def test_a_volume_of_no_kind_is_an_empty_folder() -> None:
     mount = "{name: v, mountPath: /steps, readOnly: true}"
     draft = converted(_MOUNTED.replace("MOUNT", mount).replace("{name: v, VOLUME}", "{name: v}"))

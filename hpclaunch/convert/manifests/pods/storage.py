@@ -17,9 +17,9 @@ from hpclaunch.spec.mounts import complaint, long_form
 from hpclaunch.values.conversion import Place
 
 _SHM = "/dev/shm"
-# Paths of the host that the container runtime, the device plugins or hpclaunch give by themselves.
+# Paths of the host that the container runtime or the device plugins give by themselves, at the same place.
 _OF_DEVICES = re.compile(
-    r"/dev/(infiniband|nvidia\S*|shm)(/|$)|/sys(/|$)|/proc(/|$)|/var/lib/kubelet|/var/run/nvidia"
+    r"/dev/(infiniband|nvidia\S*)(/|$)|/sys(/|$)|/proc(/|$)|/var/lib/kubelet|/var/run/nvidia"
 )
 _HOSTFILES = ("/etc/mpi", "/kubeflow/mpi")
 # Where programs are found by their names (PATH of login(1) and of Docker's own images).
@@ -154,7 +154,7 @@ def _is_given(found: Behind, target: str, places: list[Place], draft: Draft) -> 
         if kind == "empty" and found.note:
             draft.hint("kubernetes.shm", found.note, places, "its sizeLimit")
         return True
-    if kind == "path" and _OF_DEVICES.match(source):
+    if kind == "path" and _OF_DEVICES.match(source) and source.rstrip("/") == target.rstrip("/"):
         draft.say("replaced", places, found.what, why="devices come with the GPUs and HCAs that the job has")
         return True
     if kind == "config map" and target.startswith(_HOSTFILES):
