@@ -334,3 +334,13 @@ def test_what_the_operator_tells_a_pod_is_no_place_for_envsubst(name: str, is_le
     text = f'command: [bash, -c, "torchrun --nnodes=4 --nproc_per_node=8 --node_rank=${name} train.py"]'
     draft = converted(TEMPLATE.replace(listed, text), **GIVEN)
     assert any(each.what == f"${name}" for each in draft.findings if each.kind == "left") == is_left
+
+
+@pytest.mark.parametrize("limit", ["$MOST", "${MOST}", "{{ .Values.most }}"])
+def test_a_time_limit_that_somebody_fills_in_is_asked_for(limit: str) -> None:
+    text = _FORMATTED.replace("spec:\n", f"spec:\n  activeDeadlineSeconds: {limit}\n", 1)
+    draft = converted(text)
+    assert draft.facts["time",].is_open
+    assert not any("no line gives a time limit" in each.what for each in draft.findings)
+    given = converted(text, MOST="5400", most="5400")
+    assert given.facts["time",].value == "01:30:00"

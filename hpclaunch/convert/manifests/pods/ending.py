@@ -71,6 +71,13 @@ def _time(limits: list[Field], workload: Workload, draft: Draft) -> None:
         if field.number() == 0:
             why = "a limit of no time at all: the API ends the job where it begins"
             draft.say("defect", [field.at], f"{field.path[-1]}: 0", why=why, todo="write `time`")
+    # Somebody fills it in: there is a limit, and it is not told here.
+    open_ones = [field for field in limits if field.is_to_fill_in()]
+    if not seconds and open_ones:
+        told = " and ".join(f"{field.path[-1]}: {field.text()}" for field in open_ones)
+        question = f"the time limit: {told} does not tell it"
+        draft.ask(("time",), question, [field.at for field in open_ones], told)
+        return
     if not seconds:
         draft.say(
             "assumed",

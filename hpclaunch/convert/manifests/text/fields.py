@@ -173,12 +173,16 @@ class Field:
             found = -1
         if not 0 <= found <= most:
             # Of a place for a number ($NODES) the value is asked for.
-            if _PLACE.fullmatch(text):
+            if self.is_to_fill_in():
                 self.book.take(self.path)
             else:
                 self.book.wrong(self, f"{scalars.shown(text)} is no number that can stand here")
             return None
         return found
+
+    def is_to_fill_in(self) -> bool:
+        """Whether all of the value is a place that somebody fills in before the API gets it."""
+        return _PLACE.fullmatch(self.text()) is not None
 
     def truth(self) -> bool:
         """true or false."""
