@@ -75,3 +75,30 @@ def test_a_launcher_that_is_a_worker_as_well_has_gpus_for_its_ranks() -> None:
     alone = text.replace("  runLauncherAsWorker: true\n", "").replace('"12"', '"8"')
     assert [row[0] for row in findings(converted(text))].count("defect") == 0
     assert [row[0] for row in findings(converted(alone))].count("defect") == 1
+
+
+@pytest.mark.parametrize(
+    ("bounds", "value"),
+    [
+        ("", 1),
+        ("replicas: 3", 3),
+        ("minReplicas: 2, maxReplicas: 6", "asked"),
+        ("replicas: 3, maxReplicas: 6", 3),
+    ],
+)
+def test_workers_with_a_least_and_a_most_in_place_of_a_number_are_asked_about(
+    bounds: str, value: object
+) -> None:
+    text = f"""\
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {{name: a}}
+spec:
+  mpiReplicaSpecs:
+    Launcher:
+      template: {{spec: {{containers: [{{name: l, image: "reg/x:1", command: [mpirun, ./heat]}}]}}}}
+    Worker: {{{bounds and f"{bounds}, "}template: {{spec: {{containers: [{{name: w, image: "reg/x:1"}}]}}}}}}
+"""
+    fact = converted(text).facts["nodes",]
+    assert (fact.value if not fact.is_open else "asked") == value
+    assert not fact.is_open or "Worker.minReplicas: 2 and Worker.maxReplicas: 6" in fact.question

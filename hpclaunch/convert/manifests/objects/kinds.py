@@ -96,6 +96,12 @@ def _missing(given: Object, draft: Draft, what: str) -> None:
 def _replicas(replica: Field, what: str) -> Count:
     field = replica.get("replicas")
     if field is None:
+        # Operators that change the number while a job runs have a least and a most in place of it, and the
+        # API has neither.
+        bounds = [(key, each) for key, each in replica.fields() if key.lower().endswith("replicas")]
+        if bounds:
+            told = " and ".join(f"{what}.{key}: {each.peek()}" for key, each in bounds)
+            return Count(None, tuple(each.at for _, each in bounds), told)
         return Count(1, (replica.at,), f"{what} without replicas: one")
     number = field.number()
     return Count(number, (field.at,), f"{what}.replicas{f': {field.peek()}' * (number is None)}")
