@@ -352,3 +352,16 @@ def test_numbers_that_a_default_configuration_may_have_are_said(options: str, mi
 def test_accelerate_goes_to_no_other_node_by_itself(head: str, words: str, nodes: str, ranks: str) -> None:
     job = _job(f"#SBATCH {head}\naccelerate launch {words} t.py")
     assert (job["nodes"], job["ranks_per_node"]) == (nodes, ranks)
+
+
+@pytest.mark.parametrize("folder", ["$HOME/.local/bin", "${TOOLS}/bin", "bin"])
+@pytest.mark.parametrize(
+    "launcher",
+    ["torchrun --nnodes 2 --nproc_per_node 4", "accelerate launch --num_machines 2 --num_processes 8"],
+)
+def test_a_launcher_in_a_folder_that_is_not_known_is_the_run(folder: str, launcher: str) -> None:
+    text = f"python mix.py --into bowl\n{folder}/{launcher} stir.py --slow\n"
+    job = loaded(convert(classified({"go.sh": text}), Options({})).job)
+    assert (job["nodes"], job["ranks_per_node"], job["rendezvous"]) == ("2", "4", "torch")
+    assert "stir.py" in str(job["command"])
+    assert [each["run"][1] for each in job["setup"]] == ["mix.py"]

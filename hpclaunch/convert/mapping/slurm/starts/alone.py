@@ -322,6 +322,8 @@ def _may_be_run(command: Command) -> bool:
         return first.program != singularity.SHELL or bool(its[-1].words)
     if _tells_of_itself(its[-1]) or first.program in (*STEPS, *MPI, *SUBMITTERS):
         return False  # whatever folder it is named with
+    if first.program in PER_GPU:
+        return True  # also where its folder is not known: $HOME/.local/bin/torchrun
     return bool(_RUNS.match(program)) and program.rpartition("/")[2] not in _HELPS
 
 
