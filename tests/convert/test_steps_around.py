@@ -375,3 +375,14 @@ def test_steps_that_ran_at_the_same_time_are_said_to_run_one_after_the_other(wai
 def test_steps_that_ran_one_after_the_other_are_as_they_were(lines: str) -> None:
     found = _two_gpus(f"{lines}python report.py\n")
     assert not [each for each in found.findings if "ran at the same time" in each.what]
+
+
+@pytest.mark.parametrize(
+    "loop", ["for h in $(cat hosts.txt)", "for h in $(seq 1 $((NUM_NODES - 1)))", "for h in $HOSTS"]
+)
+@pytest.mark.parametrize("command", ["rsync -a /jam/ tub-$h:/jam/", "mkdir -p pots/$h", "cp lid lid.$h"])
+def test_what_a_loop_does_for_each_host_by_its_name_is_no_step(loop, command):
+    job, found = of(f"{loop}; do", f"  {command}", "  mkdir -p jars", "done", f"{SRUN} ./boil")
+    assert runs(job, "setup") == ["mkdir -p jars"]
+    assert "inherit" not in job
+    assert "another value for each host" in left(found, 2)

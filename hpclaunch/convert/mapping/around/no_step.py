@@ -1,8 +1,9 @@
 """Why a job has no step for what a script does beside its run."""
 
-from hpclaunch.convert.mapping.around import missing_folders
+from hpclaunch.convert.mapping.around import missing_folders, rounds
 from hpclaunch.convert.mapping.around.trials import Trials
-from hpclaunch.convert.mapping.words.hosts import loops_of_trials
+from hpclaunch.convert.mapping.words.hosts import loops_of_trials, loops_over
+from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import ENDS, Command, ShellReading
 from hpclaunch.readback.shell.values import known
 
@@ -14,6 +15,7 @@ AFTER_EACH_TODO = (
     "where that does no harm, as of a clean-up, write it in before_each and in after; else do it in the "
     "command"
 )
+_SCRIPT = "write a script for it, and a step that runs it"
 
 
 class NoSteps:
@@ -65,13 +67,23 @@ class NoSteps:
             return why, "where the ranks do it, as in a script that starts itself, let the command do it"
         in_trials = self.is_in_trials(command)
         if loops_of_trials(command) and not in_trials:
-            return "a loop of its own, and a job has one", "write a script for it, and a step that runs it"
+            return "a loop of its own, and a job has one", _SCRIPT
+        host = _names_host(command)
+        if host:
+            return f"a loop gives {host} another value for each host, and a step has none of them", _SCRIPT
         return (AFTER_EACH, AFTER_EACH_TODO) if in_trials and after else ("", "")
 
     def _is_behind(self, command: Command, ended: Command) -> bool:
         """Whether the shell in which it stands has ended before it."""
         later = self._numbers[id(command)] > self._numbers[id(ended)]
         return later and not command.signals and set(ended.shells) <= set(command.shells)
+
+
+def _names_host(command: Command) -> str:
+    """The variable of a loop over hosts that is in a command's own words or in the names of the files that it
+    writes; "" for none."""
+    its = rounds.submitters_in((*layers(command.words)[-1].words, *(each.path for each in command.writes)))
+    return next((each.variable for each in loops_over(command) if each.variable in its), "")
 
 
 def of_condition(condition: str) -> tuple[str, str]:
