@@ -111,3 +111,12 @@ def test_of_two_sourced_files_each_is_found_from_there() -> None:
 def test_a_folder_that_several_files_are_put_into_is_there(before: str, is_made: bool) -> None:
     job = _job(f"{before}\ncd run\nsrun ./app")
     assert ("workdir" not in job) == is_made
+
+
+def test_what_is_copied_into_the_folder_where_it_stands_does_not_make_it() -> None:
+    job = _job("cd oven\ncp ../pie .\ncp ../crust ../oven\nsrun --mpi=none app")
+    assert (job["workdir"], job["command"]) == ("./oven", ["app"])
+    assert [each["run"] for each in job["setup"]] == [
+        "cd oven || exit; cp ../pie .",
+        "cd oven || exit; cp ../crust ../oven",
+    ]

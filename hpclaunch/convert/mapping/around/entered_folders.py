@@ -33,9 +33,10 @@ def _made(command: Command) -> Iterator[str]:
         texts[-1] = basename(texts[-1]).removesuffix(".git")
     elif command.program != "mkdir":
         texts = [] if _needs_the_folder(command) else texts[-1:]
+    here = normpath(start or ".")
     for text in texts if start is not None else ():
-        if text and not text.startswith(("-", "/")):
-            yield normpath(join(start or ".", text))
+        if text and not text.startswith(("-", "/")) and (made := normpath(join(here, text))) != here:
+            yield made
 
 
 def _needs_the_folder(command: Command) -> bool:
