@@ -34,6 +34,21 @@ def test_a_script_that_ends_before_it_submits_another_is_refused_with_that_line(
     assert "run.sub:2" in found.refused
 
 
+@pytest.mark.parametrize(
+    ("lines", "by"),
+    [
+        ('BOWL="${2:-}"\nif [[ -z "$BOWL" ]]; then\n  echo "Usage: $0 [spoons]"\n  exit 1\nfi', "--args"),
+        ('[ -n "${1:-}" ] || exit 1', "--args"),
+        ('BOWL="${2:-}"\nif (( 8 % 3 )); then exit 1; fi', "--env"),
+    ],
+)
+@pytest.mark.parametrize("head", ["", _HEAD])
+def test_a_script_that_ends_for_want_of_its_arguments_asks_for_them(lines: str, by: str, head: str) -> None:
+    todo = [each.todo for each in _of(f"{head}{lines}\nmpirun -np 4 ./t\n").findings if "--" in each.todo]
+    assert [each for each in todo if f"again with {by}" in each]
+    assert not [each for each in todo if "the test" in each and by not in each]
+
+
 @pytest.mark.parametrize("operator", ["||", "&&"])
 def test_a_test_that_an_operator_of_the_shell_cuts_off_fails_as_in_bash(operator: str) -> None:
     lines = f'if [ -z "$W" {operator} -z "$Y" ]; then\n  exit 1\nfi\nsrun --mpi=none ./t'

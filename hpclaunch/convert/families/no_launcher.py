@@ -23,7 +23,7 @@ def said(reading: ShellReading) -> tuple[str, str, Sequence[Place]]:
     """The reason, what to do, and the lines that it is about, none where it is the script as a whole."""
     end = ended.before_the_run(reading)
     if end is not None:
-        return *ended.said(end), ()
+        return *ended.said(end, reading), ()
     unread = next((each for each in reading.unclear if each.unread), None)
     if unread is not None:
         return f"nothing that was read of it starts ranks. {unread.place}: {unread.text}", "", ()

@@ -139,7 +139,7 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
     elif unread is not None:
         why, places = f"{unread.written} may start them, and it is not read what it starts", (unread.place,)
     elif (end := ended.before_the_run(reading)) is not None:
-        (why, todo), places = ended.said(end), (end.place,)
+        (why, todo), places = ended.said(end, reading), (end.place,)
     elif (by_words := beyond.started_by_arguments(reading)) is not None:
         not_told = "of which not all is told" if reading.started else "which is not told"
         why = f"{by_words.brief()} is what stands behind the script's name, {not_told}"

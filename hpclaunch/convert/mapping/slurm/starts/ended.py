@@ -7,6 +7,12 @@ from hpclaunch.convert.reading import Command, ShellReading
 
 _STARTS = re.compile(rf"(?<![\w./-]){any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, ('sbatch',))}(?![\w./-])")
 
+_ARGUMENT = re.compile(r"\$\{?[1-9@*#]")
+_ASSIGNS = re.compile(r"^\s*(?:(?:export|readonly|declare|local)\s+)?([A-Za-z_]\w*)=")
+_TESTS = re.compile(r"(?:^|[\s;&|!])(?:\[\[?\s|\(\(|test\s|case\s)")
+_WORD = re.compile(r"\w+")
+_NEAR = 8  # lines between a test and the `exit` that it leads to
+
 
 def before_the_run(reading: ShellReading) -> Command | None:
     """The `exit`, None where the script does not end so, or nothing behind it starts anything."""
@@ -20,8 +26,20 @@ def before_the_run(reading: ShellReading) -> Command | None:
     return last if starts else None
 
 
-def said(command: Command) -> tuple[str, str]:
+def said(command: Command, reading: ShellReading) -> tuple[str, str]:
     """Why nothing starts ranks, and what to do."""
     line = f"`{command.brief(40)}` ({command.place})"
     why = f"with the values that its variables have the script ends at {line}"
+    if _is_for_arguments(command, reading):
+        return why, "convert again with --args '...', the words behind the script's name that the test needs"
     return why, "convert again with --env for the variables that the test before that needs"
+
+
+def _is_for_arguments(command: Command, reading: ShellReading) -> bool:
+    """Whether the test that leads to the `exit` looks at the script's arguments, also by way of variables."""
+    text = next((each.text for each in reading.sources if each.name == command.place.file), "")
+    lines = [each for each in text.split("\n")[: command.place.line] if not each.lstrip().startswith("#")]
+    assigned = ((_ASSIGNS.match(each), each) for each in lines)
+    made = {found[1] for found, each in assigned if found and _ARGUMENT.search(each)}
+    test = next((each for each in reversed(lines[-_NEAR:]) if _TESTS.search(each)), "")
+    return bool(_ARGUMENT.search(test)) or not made.isdisjoint(_WORD.findall(test))
