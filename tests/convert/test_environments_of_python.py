@@ -22,6 +22,8 @@ _HEAD = "#!/bin/bash\n#SBATCH -N 2 -t 10 --ntasks-per-node=1 --gpus-per-node=8\n
             "4",
         ),
         ("srun --mpi=none .venv/bin/torchrun --nproc-per-node 8 t.py", ".venv/bin/python -u t.py", "8"),
+        ("srun --mpi=none ~/.local/bin/torchrun --nproc-per-node 8 t.py", "python -u t.py", "8"),
+        ("/home/ox/.local/bin/accelerate launch --num_processes 8 t.py", "python -u t.py", "8"),
         ("srun --mpi=none /e/bin/accelerate launch --num_processes 8 t.py", "/e/bin/python -u t.py", "8"),
         ("srun --mpi=none $(which torchrun) --nproc-per-node 8 t.py", "python -u t.py", "8"),
         ("srun --mpi=none uv run --extra gpu t.py", "uv run --extra gpu t.py", "1"),

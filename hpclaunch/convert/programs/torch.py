@@ -82,6 +82,8 @@ MODULES: dict[str, tuple[str, Table]] = {
 }
 # Copies of torch.distributed.launch that put numactl before each process.
 _BIND_LAUNCH = re.compile(r"(^|[./])bind_(launch\w*|pyt)(\.py)?$")
+# Where `pip install --user` puts scripts (PEP 370).
+_OF_USER = "/.local/bin"
 # Options of the interpreter that take a word (python -W ignore).
 _PYTHON = table(((1, "W X"), (0, "u O OO B E I q s S v d i P x b")))
 
@@ -123,13 +125,17 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
 
 def _python(launcher: Value) -> Value:
     """The interpreter of an environment's own launcher, which lies beside it: venv/bin/torchrun. Of one that
-    is looked for on the PATH (which torchrun) it is found there too."""
+    is looked for on the PATH (which torchrun) it is found there too, as of one that pip put among the user's
+    own scripts: no interpreter is there."""
     *folder, last = launcher
     if not isinstance(last, str) or "/" not in last:
         return ("python",)
     if any(isinstance(part, Unknown) and part.kind == "output" for part in folder):
         return ("python",)
-    return (*folder, f"{last.rpartition('/')[0]}/python")
+    beside = last.rpartition("/")[0]
+    if f"/{beside}".endswith(_OF_USER):
+        return ("python",)
+    return (*folder, f"{beside}/python")
 
 
 def _composer(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
