@@ -116,3 +116,11 @@ def test_the_library_that_intel_mpi_needs_under_srun_is_asked_for(given: str, as
 def test_a_compiler_of_intel_is_no_toolchain_with_its_mpi() -> None:
     _, found = _of("module load intel/2019.5.281 icc/2015b\nmpirun -np 8 ./app")
     assert [each for each in found.findings if each.kind == "assumed" and each.key == "mpi"]
+
+
+@pytest.mark.parametrize(("lines", "told"), [("", False), ("module load openmpi/4.1\n", True)])
+def test_what_horovod_was_built_with_is_said_to_be_assumed(lines: str, told: bool) -> None:
+    job, found = _of(f"{lines}horovodrun -np 8 ./app")
+    assert job["mpi"] == "pmix"
+    said = [each.why for each in found.findings if each.kind == "assumed" and each.key == "mpi"]
+    assert ["Gloo" in each for each in said] == ([] if told else [True])

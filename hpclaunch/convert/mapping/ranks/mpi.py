@@ -12,6 +12,7 @@ from msgspec import Struct
 from hpclaunch.convert.cores import CORES
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import of_mpirun
+from hpclaunch.convert.mapping.ranks import mpi_library
 from hpclaunch.convert.mapping.ranks.mpi_library import CRAY, INTEL_MPI, OPEN_MPI, Library, is_before_srun
 from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
@@ -277,11 +278,11 @@ def put_kind(command: Command, layer: Layer, library: Library | None, draft: Dra
     elif library is not None and library.old:
         why = f"{library.old} is of Open MPI 1, which knows PMI-2, where it was built with it, and no PMIx"
         draft.put(("mpi",), "pmi2", lines, layer.called, why=why)
-    elif library is not None or layer.program == "horovodrun":
+    elif library is not None:
         why = "srun starts the ranks, which find each other through PMIx: no ssh, keys, daemons or hosts"
         draft.put(("mpi",), "pmix", lines, layer.called, why=why)
     else:
-        why = "taken for Open MPI's, which nothing tells: of Intel MPI, MPICH or MVAPICH2 it would be pmi2"
+        why = mpi_library.taken_for(layer.program)
         draft.put(("mpi",), "pmix", lines, layer.called, why=why, kind="assumed")
     if library is not None and library.beside:
         why = (

@@ -72,6 +72,16 @@ class Library(Struct, frozen=True):
     beside: str = ""
 
 
+def taken_for(program: str) -> str:
+    """What is assumed of the ranks of a launcher where nothing tells whose MPI they use. Horovod may be built
+    without MPI (run_controller in horovod/runner/launch.py)."""
+    others = "which nothing tells: of Intel MPI, MPICH or MVAPICH2 it would be pmi2"
+    if program == "horovodrun":
+        without = "under srun ranks of one that was built with Gloo alone do not find each other"
+        return f"Horovod is taken for one with Open MPI, {others}; {without}"
+    return f"taken for Open MPI's, {others}"
+
+
 def of(reading: ShellReading, command: Command, layer: Layer) -> Library | None:
     """The library whose launcher the layer is, None where nothing tells it."""
     found = next(_told(reading, command, layer), None)
