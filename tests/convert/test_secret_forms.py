@@ -194,6 +194,7 @@ def test_no_output_has_what_the_operator_exports_as_a_login(tmp_path: Path) -> N
         "pip install hf-transfer==0.1.8 npm_config_loglevel=silent sg.example.com SG.x",
         "#SBATCH -p Ada_L40s8\n#SBATCH --nodes 2 -p Gpu_H200x\nsrun -N 1 --gres=gpu:1 -p Ada_L40s8 ./solve",
         "sbatch -p Gpu_H200x job.sub; salloc -A me -n4 -p Gpu_H200x",
+        "#OAR -p card-48Gb\n#OAR -l host=1 -p card-48Gb\noarsub -l host=1 -p card-48Gb ./solve",
     ],
 )
 def test_what_looks_like_one_is_none(text: str) -> None:

@@ -277,10 +277,11 @@ HINTS = (
 )
 
 
-# What stands before -p where that names a partition: a directive, or srun and its like with options of their
-# own alone (srun(1), sbatch(1)).
-_SLURMS = re.compile(
-    r"(?:^|\n)[ \t]*#SBATCH[ \t][^\n]*$"
+# What stands before -p where that is a scheduler's, a partition or a property of nodes: a line that it reads,
+# or srun and its like with options of their own alone (srun(1), sbatch(1), oarsub(1), qsub(1B) of OpenPBS).
+_OF_SCHEDULERS = re.compile(
+    r"(?:^|\n)[ \t]*#(?:SBATCH|OAR|PBS|MSUB|BSUB|PJM|\$)[ \t][^\n]*$"
+    r"|\boarsub(?:[ \t]+-[^\n;|&]*)?[ \t]+$"
     r"|\b(?:srun|sbatch|salloc)(?:[ \t]+(?:-[NnctAJGqCwxdDeioL][ \t]*[^\s-]\S*|--[\w-]+(?:=\S*)?))*[ \t]+$"
 )
 _BEFORE_OPTION = 400
@@ -291,9 +292,11 @@ def found_in(line: str) -> Iterator[tuple[str, re.Match[str]]]:
     for name, pattern, first, others in _FORMS:
         if first in line and (not others or all(each in line for each in others)):
             for found in pattern.finditer(line):
-                if not _names_partition(line, found.start()):
+                if not _is_of_scheduler(line, found.start()):
                     yield name, found
 
 
-def _names_partition(line: str, start: int) -> bool:
-    return line.startswith("-p", start) and bool(_SLURMS.search(line[max(0, start - _BEFORE_OPTION) : start]))
+def _is_of_scheduler(line: str, start: int) -> bool:
+    return line.startswith("-p", start) and bool(
+        _OF_SCHEDULERS.search(line[max(0, start - _BEFORE_OPTION) : start])
+    )
