@@ -144,6 +144,15 @@ def test_lines_of_grid_engine_count_behind_commands_too() -> None:
     assert "Grid Engine" not in found.refused  # of a script without others it is a comment
 
 
+def test_lines_of_lsf_count_behind_commands_too() -> None:
+    lines = ("set -eu", "#BSUB -nnodes 2", "date", "# it's one", "#BSUB -W 1:30")
+    told = _told(*lines)
+    assert (told["nodes"], told["time limit"]) == ("2", "1:30:00")
+    for text in ("cat > j <<E\n#BSUB -W 9\nE", 'A="\n#BSUB -W 9\n"', "#SBATCH -N 1\ndate\n#BSUB -W 9"):
+        found = convert(classified({"run.sh": f"#!/bin/sh\n{text}\nmpirun ./t\n"}), Options({}))
+        assert "LSF" not in found.refused
+
+
 @pytest.mark.parametrize(("line", "who"), [("#PBS -l walltime=1:00:00", "qsub"), ("#MSUB -V", "msub")])
 def test_lines_of_pbs_behind_a_command_are_said_to_say_nothing(line: str, who: str) -> None:
     mark = line.split()[0]

@@ -13,6 +13,10 @@ from hpclaunch.values.conversion import Place
 # any line that begins with it (qsub(1), "Description"): behind commands too, where it is a script for it.
 _OTHERS = re.compile(r"#(?:(PBS|BSUB|PJM|COBALT|MSUB|OAR)[ \t]+|(\$)[ \t]*)(-.*)")
 _GRID_ENGINE = "$"
+# bsub looks at each line of its standard input, whatever stands before it (parseLine in lsbatch/cmd/cmd.sub.c
+# of Lava, which is LSF's own source), but what a script writes or hands on is not read here as its own.
+_LSF = "BSUB"
+_QUOTES = ('"', "'")
 # Of Flux they may stand behind commands, with any signs before the word (flux-batch(1), "Submission
 # directives"; RFC 36 of the Flux framework).
 _FLUX = re.compile(r"#[ \t#]*(?:flux|FLUX):[ \t]*(-.*)")
@@ -48,16 +52,18 @@ def directives(source: Source) -> tuple[Directive, ...]:
         of_flux = _FLUX.match(line)
         if of_flux:
             found.append(Directive(Place(source.name, number), _words(of_flux[1]), "FLUX"))
-    before, of_grid_engine = True, False
+    before, of_grid_engine, of_lsf = True, False, not found
     for number, line in enumerate(lines, 1):
         other = _OTHERS.match(line)
         its = (other[1] or other[2]) if other else ""
-        if other and (before or (of_grid_engine and its == _GRID_ENGINE)):
+        behind = (of_grid_engine and its == _GRID_ENGINE) or (of_lsf and its == _LSF)
+        if other and (before or behind):
             of_grid_engine |= its == _GRID_ENGINE
             found.append(Directive(Place(source.name, number), _words(other[3]), its))
         elif begins_command(line):
             before = False
-            if not of_grid_engine:
+            of_lsf &= "<<" not in line and not any(line.count(each) % 2 for each in _QUOTES)
+            if not of_grid_engine and not of_lsf:
                 break
     found += _of_loadleveler(source.name, lines)
     return tuple(sorted(found, key=lambda each: each.place))
