@@ -70,6 +70,30 @@ def test_what_each_of_its_jobs_has_of_its_own_is_no_command() -> None:
     assert any("$(process) is another one" in each.why for each in found.findings)
 
 
+def test_a_list_of_one_item_tells_what_its_job_has() -> None:
+    text = "executable = fit.sh\narguments = -n $(n) $(data)\n{}\nlog = x\n"
+    found = _of(text.format("queue n, data from (\n  # 3 /d/other\n  4, /d/a b\n)"))
+    assert "a submit description for HTCondor" in found.refused
+    assert "command: fit.sh -n 4 /d/a b" in {each.became for each in found.findings}
+    assert not any("several jobs" in each.why for each in found.findings)
+    several = _of(text.format("queue 1 n, data from (\n 3 /d/c\n 4 /d/a\n)"))
+    assert "a submit description for HTCondor" in several.refused
+    assert any("several jobs" in each.why for each in several.findings)
+
+
+@pytest.mark.parametrize("queue", ["queue arguments from list.txt", "queue 2 arguments in (\n-a\n-b\n)"])
+def test_arguments_that_queue_gives_each_job_are_not_told(queue: str) -> None:
+    found = _of(f"executable = fit.sh\n{queue}\n")
+    assert not any(each.became.startswith("command") for each in found.findings)
+    assert any("$(arguments) is another one" in each.why for each in found.findings)
+
+
+def test_a_description_that_names_no_program_is_one() -> None:
+    found = _of("log = a.log\nrequest_cpus = 4\nqueue\n")
+    assert "a submit description for HTCondor" in found.refused
+    assert _told(found)["nodes"] == "not determined"
+
+
 def test_how_many_a_job_of_another_universe_has_is_not_told() -> None:
     assert _told(_of("universe = grid\nexecutable = x\nqueue\n"))["nodes"] == "not determined"
     its = _told(_of("universe = parallel\nexecutable = x\nmachine_count = 4\nqueue\n"))

@@ -21,7 +21,16 @@ from hpclaunch.convert.mapping.schedulers.asked_values import (
     put_seconds,
 )
 from hpclaunch.convert.mapping.slurm.srun.run_command import ACTIVATE, OF_SHELL
-from hpclaunch.convert.programs.condor import QUEUE, Line, filled, is_description, lines, names_in
+from hpclaunch.convert.programs.condor import (
+    QUEUE,
+    Line,
+    filled,
+    is_description,
+    lines,
+    names_in,
+    of_each_job,
+    one_item,
+)
 from hpclaunch.values.conversion import Place
 
 _NAME = "a submit description for HTCondor"
@@ -61,18 +70,21 @@ def _put(name: str, all_lines: Sequence[Line], draft: Draft) -> None:
     whats = {line.name: line.written for line in of_first}
     places = {line.name: _place(name, line) for line in of_first}
     used = {each for line in all_lines for each in names_in(line.value)}
+    of_queue = of_each_job(all_lines[at].value)
+    told = {**values, **of_queue}
     for key, value in values.items():
         if key in _COMMAND or key == "universe":
             continue
         what, rule = whats[key], _RULES.get(key)
-        if rule is not None and rule(filled(value, values), [places[key]], what, draft):
+        if rule is not None and rule(filled(value, told), [places[key]], what, draft):
             continue
         if rule is None and key in used:
             draft.say("carried", [places[key]], what, why="the commands that name it have its value")
         else:
             draft.say("left", [places[key]], what, why="a command of HTCondor", todo=_SEE)
-    if "executable" in values:
-        _job(values, places, draft)
+    if "executable" in told:
+        of_each = dict.fromkeys(of_queue, _place(name, all_lines[at]))
+        _job(told, {**places, **of_each}, draft)
     _queues(name, all_lines, at, draft)
 
 
@@ -108,7 +120,7 @@ def _plain(arguments: str) -> str:
 def _queues(name: str, all_lines: Sequence[Line], at: int, draft: Draft) -> None:
     """Say which jobs are sent, where they are more than one."""
     first = all_lines[at]
-    if first.value not in ("", "1"):
+    if first.value not in ("", "1") and not one_item(first.value):
         why = "it sends several jobs, each with a number or values of its own"
         todo = "write a sweep over what the command makes of them"
         draft.say("left", [_place(name, first)], first.written, why=why, todo=todo)
