@@ -122,3 +122,23 @@ def test_an_option_whose_value_the_launcher_does_not_tell_is_said_so() -> None:
     assert any(
         "does not tell all" in each.why and each.what.startswith("-l nodes=") for each in found.findings
     )
+
+
+@pytest.mark.parametrize("first", ["#PBS -l nodes=2:ppn=4", "#$ -l h_rt=600"])
+def test_what_another_submitted_script_has_is_not_of_the_job_that_is_told(first: str) -> None:
+    texts = {
+        "go.sh": "#!/bin/bash\nqsub -N one fit.pbs\nqsub -N two -v KEPT=/k -l h_rt=60 tidy.pbs\n",
+        "fit.pbs": f"#!/bin/bash\n{first}\nexport A=1\nmpirun ./fit\n",
+        "tidy.pbs": f"#!/bin/bash\n{first}\nexport OLD=2\nrm -rf /k/x\n",
+    }
+    found = convert(classified(texts), Options({}))
+    assert _told(found)["environment"] == "A"
+    became = {each.became for each in found.findings}
+    assert "name: one" in became
+    assert not any("KEPT" in each or "OLD" in each for each in became)
+    (its,) = [each for each in found.findings if "a job of its own" in each.why]
+    assert (its.places[0].line, its.why) == (
+        3,
+        "a job of its own: what is told is of fit.pbs, which another line submits",
+    )
+    assert any(each.what == "OLD" and "another job" in each.why for each in found.findings)

@@ -23,7 +23,7 @@ from hpclaunch.convert.mapping.slurm.batch.export import Export
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, ranks
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.mapping.slurm.srun import run_command
-from hpclaunch.convert.mapping.slurm.starts import in_text
+from hpclaunch.convert.mapping.slurm.starts import alone, in_text
 from hpclaunch.convert.mapping.words.made import in_doubt
 from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
@@ -63,9 +63,12 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         other_containers.put(whole, draft, options)  # which opens what is submitted by itself
     # What allocation has told is not said again.
     others = [each for each in reading.directives if not (of_slurm and each.system == "SBATCH")]
+    apart = frozenset() if of_slurm else submitting.say_other_jobs(whole, _file_of_run(reading), draft)
+    others = [each for each in others if each.place.file not in apart]
     other_schedulers.put(others, draft)
     if not of_slurm:
-        submitting.put(whole, reading, others, draft)
+        submitting.put(whole, reading, others, draft, apart)
+        reading = submitting.without_variables_of(apart, reading, draft) if apart else reading
     asked = set(draft.facts)
     if not steps:
         _facts(reading, found, draft, options)
@@ -85,6 +88,19 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     singularity.say_images(inside, draft)
     singularity.say_runscript(inside, draft)
     draft.refuse(refusal.reason, [refusal.place], refusal.name, todo=_TODO)
+
+
+def _file_of_run(reading: ShellReading) -> str:
+    """Where the run stands that is told, "" where none is found."""
+    run = _run_of(_starts(reading))
+    if run is not None:
+        return run.command.place.file
+    step = alone.step(reading, Allocation())
+    return step.command.place.file if step is not None else ""
+
+
+def _run_of(starts: Sequence["_Start"]) -> "_Start | None":
+    return next((each for each in reversed(starts) if each.has_ranks), starts[-1] if starts else None)
 
 
 def no_question(finding: Finding) -> Finding:
@@ -109,7 +125,7 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
         _say_other_containers(reading, steps, main, home, draft)
         return
     starts = _starts(reading)
-    run = next((each for each in reversed(starts) if each.has_ranks), starts[-1] if starts else None)
+    run = _run_of(starts)
     for start in starts:
         if start is not run and run is not None and (start.has_ranks or _is_container(start)):
             where = _line_of(run.command)
