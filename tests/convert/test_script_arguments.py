@@ -66,6 +66,8 @@ _SCRIPTS = (
     f"{_OPTS % ':i:fl:'}shift $((OPTIND-1)){_SHOW_OPTS}",
     f'{_OPTS % "i:fl:"}shift "$((OPTIND - 1))"; OPTIND=1\n{_OPTS % "fl"}{_SHOW_OPTS}',
     f'parse() {{ local OPTIND=1 o{_OPTS % "i:f"} }}\nparse "$@"{_SHOW_OPTS}',
+    f"{_OPTS.replace(':)', 'q) nowhere ;; :)') % 'i:f'}shift $((OPTIND-1)){_SHOW_OPTS}",
+    f"while [ $# -gt 0 ]; do{_CASE.replace('-h)', '-q) nowhere ;; -h)').replace('usage', ':')}done{_SHOW}",
 )
 _ARGUMENTS = (
     [],
@@ -340,3 +342,23 @@ def test_a_question_about_another_part_of_the_command_names_the_argument() -> No
         found = convert(classified({"go.sh": f"mpirun -np 2 {tool} $1\n"}), Options({}))
         (asked,) = (each for each in found.findings if (each.kind, each.key) == ("question", "command"))
         assert f"{said} the script's arguments" in asked.why
+
+
+@pytest.mark.parametrize(
+    ("loop", "ranks", "words"),
+    [
+        ("case $o in n) ;; p) P=$OPTARG ;; *) nowhere ;; esac", "4", ["./t", "a"]),
+        ("case $o in p) P=$OPTARG; nowhere ;; esac", "ASK", "ASK"),
+        ("case $o in n) ;; p) P=$OPTARG; nowhere ;; esac", "ASK", "ASK"),
+    ],
+)
+def test_what_a_loop_over_the_given_options_starts_takes_none_of_their_values_away(
+    loop: str, ranks: str, words: str | list[str]
+) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=8 -t 5\nP=8\n"
+    run = 'shift $((OPTIND-1)); R=("$@"); srun --mpi=none --ntasks-per-node=$P ./t "${R[@]}"\n'
+    text = f"{head}while getopts n:p: o; do {loop}; done\n{run}"
+    found = convert(classified({"run.sub": text}), Options({}, arguments=("-n", "2", "-p", "4", "a")))
+    job = loaded(found.job or "")
+    assert (job["ranks_per_node"], job["command"]) == (ranks, words)
+    assert not any(each.kind == "assumed" and '"$@"' in each.what for each in found.findings)

@@ -187,10 +187,15 @@ def _stays(shell: "Walker", part: Statement) -> bool:
     return name in BUILTINS and name not in _NOT_PLAIN and not shell.state.function(name)[0]
 
 
-def may_only_compute(shell: "Walker", body: Statement) -> bool:
-    """Whether all of a loop's body may be that, if the ways are gone that look like it."""
-    simple = of_body(shell, body).simple
-    return len(simple) <= _MOST_COMPUTED and all(_may_compute(shell, each) for each in simple)
+def may_only_compute(shell: "Walker", statement: For | Loop) -> bool:
+    """Whether all of a loop's body may be that, if the ways are gone that look like it: of one that takes the
+    script's arguments also if the way of a word that no script has, such as `*) usage`, starts something."""
+    simple = of_body(shell, statement.body).simple
+    takes = isinstance(statement, Loop) and (
+        shifts(shell, statement.body)
+        or (statement.condition is not None and "OPTIND" in growing(shell, statement.condition))
+    )
+    return len(simple) <= _MOST_COMPUTED and all(_may_compute(shell, each, takes) for each in simple)
 
 
 def _does_more(part: Statement) -> bool:
@@ -200,7 +205,7 @@ def _does_more(part: Statement) -> bool:
     return bool(_SUBMITS.search(text)) or not all(map(_ASKS.intersection, runs))
 
 
-def _may_compute(shell: "Walker", each: Simple | Declaration) -> bool:
+def _may_compute(shell: "Walker", each: Simple | Declaration, takes_arguments: bool) -> bool:
     if _does_more(each):
         return False
     if isinstance(each, Declaration) or not each.words:
@@ -208,7 +213,9 @@ def _may_compute(shell: "Walker", each: Simple | Declaration) -> bool:
     name = each.words[0].written
     if _leaves_several(each):
         return False
-    return name in _NO_WORK or (name in BUILTINS and name != "read") or shell.state.function(name)[0]
+    if name in BUILTINS:
+        return name != "read"
+    return takes_arguments or name in _NO_WORK or shell.state.function(name)[0]
 
 
 def _leaves_several(each: Simple) -> bool:

@@ -135,7 +135,7 @@ def _gone_through(
 ) -> Flow | None:
     """Walk each round of a loop that only computes, such as one over the script's arguments, where `begins`
     knows of each whether it is gone; None where that cannot be, and all is as before."""
-    if shell.endless.get(id(statement)) is statement or not loops.may_only_compute(shell, statement.body):
+    if shell.endless.get(id(statement)) is statement or not loops.may_only_compute(shell, statement):
         return None
     trial = _Trial(shell)
     flow, goes_on, number = Flow.NEXT, begins(0), 0
@@ -175,8 +175,10 @@ def _once(
         by_body=rounds.by_body,
     )
     grows = loops.growing(shell, statement.body)
+    by_condition: frozenset[str] = frozenset()
     if isinstance(statement, Loop) and statement.condition is not None:
-        grows |= loops.growing(shell, statement.condition)
+        by_condition = loops.growing(shell, statement.condition)
+        grows |= by_condition
     counted = {
         name
         for each in (statement.expressions if isinstance(statement, Loop) else ())
@@ -202,7 +204,7 @@ def _once(
                     return Flow.NEXT
             if shifts:
                 shell.state.arguments = None  # each round has others
-            for name in counted:
+            for name in counted if rounds.count == 1 else counted | by_condition:
                 shell.state.forget(name)
             if of_nodes:
                 over_nodes.forget(shell, loops.of_body(shell, statement.body))

@@ -264,7 +264,8 @@ def _without_arguments(
 ) -> list[Value]:
     """The words without "$@", where the script does without arguments: nobody gave it any."""
     kept = [word for word in words if not _is_all_arguments(word)]
-    if kept == words or _is_all_arguments(words[0]):
+    given = reading.arguments is not None  # and what became of them is not told
+    if kept == words or given or _is_all_arguments(words[0]):
         return words
     pairs = itertools.pairwise(words)
     if any(_is_all_arguments(word) and _OF_A_TEXT.fullmatch(known(before) or "") for before, word in pairs):
