@@ -43,7 +43,13 @@ from hpclaunch.convert.programs.names import (
     any_of,
 )
 from hpclaunch.convert.reading import MOST, Command, ShellReading
-from hpclaunch.convert.secrets.values import Secrets, ask_instead, of_commands, without_values
+from hpclaunch.convert.secrets.values import (
+    Secrets,
+    ask_instead,
+    of_commands,
+    without_programs,
+    without_values,
+)
 from hpclaunch.convert.writing import write
 from hpclaunch.values.conversion import Conversion, Finding, Place
 from hpclaunch.values.errors import InputError, Problem
@@ -204,7 +210,8 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     reading = sources.read(inputs, options.environment, draft, options.arguments)
     reading = grown.settled(engines.settled(reading, draft), draft)
     given = (shlex.join(options.arguments or ()), *_exported(options))
-    secrets = Secrets([*[each.text for each in inputs], *given], reading.assigned)
+    variables = without_programs(reading.assigned, reading.commands)
+    secrets = Secrets([*[each.text for each in inputs], *given], variables)
     too_much = _too_much(reading, secrets)
     if too_much:
         draft.refuse(too_much, _script(reading, inputs), "a text of another kind")

@@ -208,3 +208,12 @@ def test_what_looks_like_one_is_none(text: str) -> None:
 )
 def test_a_name_that_begins_or_ends_like_one_is_none(name: str) -> None:
     assert not is_secret(name)
+
+
+def test_the_path_of_what_is_started_is_no_secret_whatever_its_variable_is_called(tmp_path: Path) -> None:
+    run = "srun --mpi=pmi2 -n 8 $PW -i x.in"
+    text = f"#!/bin/bash\n#SBATCH -N 2 --gres=gpu:4 -t 30\nPW=/opt/qe/bin/pw.x\nGATE_PW=x/{S}\n{run}\n"
+    found = outputs(f"{text}srun -N 1 -n 1 ./fetch $GATE_PW\n", tmp_path)
+    assert "has a secret in it (/opt" not in "".join(found.values())
+    assert any("/opt/qe/bin/pw.x, -i, x.in" in text for text in found.values())
+    assert not any(S in text for text in found.values())

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft, Fact
+from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Assigned, Command
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.convert.secrets.texts import HIDDEN, hide, values
@@ -87,6 +88,12 @@ def _word(word: Value) -> str:
 
 def _quoted(text: str) -> str:
     return f"'{text}'" if " " in text and "'" not in text else text
+
+
+def without_programs(assigned: Iterable[Assigned], commands: Iterable[Command]) -> list[Assigned]:
+    """The variables that may be secrets: the path of what a command starts is none, PW=/opt/qe/bin/pw.x."""
+    started = {known(layer.words[0]) for each in commands for layer in layers(each.words) if layer.words}
+    return [each for each in assigned if "/" not in (text := known(each.value) or "") or text not in started]
 
 
 def ask_instead(draft: Draft, secrets: Secrets) -> None:
