@@ -142,3 +142,19 @@ def test_a_script_of_a_pytorchjob_may_start_a_torchrun_that_the_operator_told_it
     assert any("PET_NNODES" in each.why for each in found.findings) == is_said
     fact = found.facts["ranks_per_node",]
     assert ("asked" if fact.is_open else fact.value) == per_node
+
+
+@pytest.mark.parametrize("meta", ["{name: fit}", "{name: fit, creationTimestamp: null}"])
+def test_a_name_alone_in_the_metadata_of_pods_is_said_to_be_one(meta: str) -> None:
+    found = converted(f"""\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: fit}}
+spec:
+  template:
+    metadata: {meta}
+    spec: {{containers: [{{name: c, image: "reg/x:1", command: [./fit]}}]}}
+""").findings
+    said = {each.what: each.kind for each in found if "template.metadata" in each.what}
+    assert said["spec.template.metadata.name: fit"] == "without effect"
+    assert set(said.values()) == {"without effect"}

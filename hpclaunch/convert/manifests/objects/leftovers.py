@@ -51,7 +51,7 @@ def account(root: Field, kind: str, draft: Draft) -> None:
     """A finding for each field that nothing was read of."""
     left = [part for field in root.left() for part in _parts(field, root, kind)[0]]
     for field in left:
-        key = next((str(each) for each in reversed(field.path) if isinstance(each, str)), "")
+        key = _key(field)
         what = f"{field.name}: {_value(field)}"
         if not field.node.value:
             draft.say("without effect", [field.place], what, why="nothing stands in it")
@@ -79,7 +79,15 @@ def _parts(field: Field, root: Field, kind: str) -> tuple[list[Field], bool]:
         return [field], False
     found = [_parts(each, root, kind) for each in below]
     has_strange = any(is_strange for _, is_strange in found)
-    return ([part for parts, _ in found for part in parts], True) if has_strange else ([field], False)
+    # metadata with a name alone: what is known of each part is said.
+    has_known = _key(field) not in _KNOWN and bool(below) and all(each.path[-1] in _KNOWN for each in below)
+    if not has_strange and not has_known:
+        return [field], False
+    return [part for parts, _ in found for part in parts], has_strange
+
+
+def _key(field: Field) -> str:
+    return next((str(each) for each in reversed(field.path) if isinstance(each, str)), "")
 
 
 def _value(field: Field) -> str:
