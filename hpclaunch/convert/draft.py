@@ -15,6 +15,8 @@ from hpclaunch.values.yamltext import flow
 
 Key = tuple[str | int, ...]
 
+# Why the command gives a variable once more what env gives it.
+MAY_SET = "what the command does before it may set it too"
 _LONG = 1000  # characters
 # What a command does before it starts its program.
 _IN_FRONT = re.compile(r"command: (?:export |.*; \.\.\.'?$)")
@@ -247,6 +249,8 @@ def _of_the_command(finding: Finding) -> Finding:
     if (finding.kind, finding.key, kind) != ("carried", "command", "command"):
         return finding
     why = "the command, which is asked for, has to do it"
+    if finding.why == MAY_SET:
+        why = f"env has it, and {why} again: {MAY_SET}"
     todo = f"write it in front of the command: {text}"
     return replace(finding, kind="left", became="", why=why, todo=todo, key="")
 

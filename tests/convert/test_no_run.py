@@ -143,3 +143,11 @@ def test_a_program_that_only_tells_of_itself_is_not_the_run(asks: str) -> None:
     assert alone["command"] == ASK
     behind = loaded(convert(classified({"go.sh": f"{head}python3 t.py -V\n{asks}\n"}), Options({})).job)
     assert behind["command"] == ["python3", "t.py", "-V"]
+
+
+def test_what_env_has_and_a_command_that_is_asked_for_sets_again_is_said_to_be_in_both() -> None:
+    lines = "source /opt/lab/profile\nexport OMP_NUM_THREADS=3\npython fit.py $1\n"
+    found = convert(classified({"go.sh": f"#!/bin/bash\n#SBATCH -N 1 -t 9\n{lines}"}), Options({}))
+    assert loaded(found.job)["env"] == {"OMP_NUM_THREADS": "3"}
+    (said,) = (each for each in found.findings if each.what == "OMP_NUM_THREADS=3")
+    assert said.why.startswith("env has it, and the command, which is asked for, has to do it again: what")

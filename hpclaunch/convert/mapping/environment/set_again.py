@@ -4,7 +4,7 @@ before its command does what the script did, so the command sets these again, wh
 import re
 from collections.abc import Iterator, Sequence
 
-from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.draft import MAY_SET, Draft
 from hpclaunch.convert.mapping.environment.in_order import (
     Export,
     Moment,
@@ -40,10 +40,9 @@ def exports(
             _OF_MODULES.search(name) and any(each < moment for each in modules)
         ):
             found.append((name, (text,)))
-            why = "what the command does before it may set it too"
             became = f"command: export {name}=...; ..."
             if says:
-                draft.say("carried", (place,), f"{name}={text}", became=became, why=why, key="command")
+                draft.say("carried", (place,), f"{name}={text}", became=became, why=MAY_SET, key="command")
     return found
 
 
