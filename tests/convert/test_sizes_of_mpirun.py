@@ -197,3 +197,16 @@ def test_a_number_that_a_condition_decides_is_asked_with_what_it_may_be(start: s
         found = convert(classified({"go.sh": f"{line}\n{start}\n"}), Options({}))
         (asked,) = [each.why for each in found.findings if each.key == "ranks_per_node"]
         assert said in asked
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [("", "how many ranks a node has is asked for"), ("-n 8 ", "what starts the run says how many ranks")],
+)
+def test_what_slurm_is_asked_for_stands_behind_the_number_of_mpirun_or_is_asked(
+    options: str, why: str
+) -> None:
+    lines = "#SBATCH -N 2 --ntasks=TOTAL -t 9\n#SBATCH --ntasks-per-node=EACH"
+    found = converted(f"{lines}\nmpirun {options}./t").findings
+    (said,) = (each.why for each in found if each.what == "--ntasks-per-node=EACH")
+    assert said.startswith(why)

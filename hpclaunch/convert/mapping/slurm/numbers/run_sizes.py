@@ -20,6 +20,8 @@ from hpclaunch.values.conversion import Place
 _OF_SCRIPT = "one run of the script"
 _ON_FIRST = "the run is on the first node alone"
 _ONCE = "the script starts its command once, without srun and mpirun"
+_BY_LAUNCHER = "what starts the run says how many ranks there are"
+_ASKED = "how many ranks a node has is asked for"
 # What salloc, mpirun and launchers for GPUs are told of how many there are.
 _COUNT = frozenset(("ntasks", "ntasks-per-node", "np", "npernode", "nproc_per_node", "num_processes"))
 _STARTS_ITSELF = (
@@ -295,7 +297,9 @@ def _unused(reading: ShellReading, draft: Draft, *, is_once: bool) -> None:
             became = "ranks_per_node: 1"
             draft.say("assumed", each.places, each.written, became=became, why=_ONCE, todo=_STARTS_ITSELF)
         else:
-            why = _ONCE if is_once else "what starts the run says how many ranks there are"
+            ranks = draft.facts.get(("ranks_per_node",))
+            is_asked = ranks is not None and ranks.is_open
+            why = _ONCE if is_once else _ASKED if is_asked else _BY_LAUNCHER
             draft.say("replaced", each.places, each.written, why=why)
 
 
