@@ -127,3 +127,18 @@ def test_what_mpirun_starts_is_the_run_beside_a_program_of_one_process(ranks: st
     found = convert(classified({"go.sh": text}), Options({}))
     which = [each.why.split(", ")[1] for each in found.findings if "commands may be the run" in each.what]
     assert which == asked
+
+
+@pytest.mark.parametrize(
+    ("words", "is_run"),
+    [
+        ("score --of=/out/mlperf_log_accuracy.json", True),
+        ("score /out/mlperf_log_summary.txt /out/mlperf_log_detail.txt", True),
+        ("python -c 'from mlperf_compliance import mlperf_log; mlperf_log.begin()'", False),
+        ("python -c 'import mlperf_log as it; it.begin()'", False),
+    ],
+)
+def test_a_program_that_reads_the_log_of_a_run_is_no_preparation(words: str, is_run: bool) -> None:
+    found = converted(f"{_PYXIS} {words}\n")
+    command = loaded(found.job)["command"]
+    assert (command != script_cases.ASK) is is_run

@@ -29,7 +29,12 @@ _OF_NO_CONDITION = 3
 _COPIES = re.compile(r"copy[-_]\w+\.sh")
 _ENROOT_EXEC = re.compile(r"(?:\S*/)?enroot\s+exec\b")  # a command in a container made before
 _TESTS = re.compile(r"^\w+_perf(_mpi)?$")
-_PREPARES = re.compile(r"drop_caches|cache_clear|submission_log|mlperf_log|mllog|CACHE_CLEAR", re.IGNORECASE)
+# mlperf_log is a module of mlperf_compliance; mlperf_log_accuracy.json and its like are what LoadGen writes
+# of a run (loadgen/README.md of mlcommons/inference).
+_PREPARES = re.compile(
+    r"drop_caches|cache_clear|submission_log|mlperf_log(?!_(?:accuracy|detail|summary|trace)\b)|mllog|CACHE_CLEAR",
+    re.IGNORECASE,
+)
 # A shell that only removes containers, and a script that watches the nodes while others run there.
 _CLEANS = re.compile(r"\benroot\s+(?:list|remove)\b")
 _CONTAINS = re.compile(r"\benroot\s+(?:start|exec)\b")
