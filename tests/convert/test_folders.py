@@ -67,11 +67,21 @@ def test_ranks_start_where_the_script_is(lines: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["$(realpath d):/d", "$(readlink -f ./d):/d", '"$(realpath -s "a/../d")":/d']
+    "words",
+    [
+        *("$(realpath d):/d", "$(readlink -f ./d):/d", '"$(realpath -s "a/../d")":/d'),
+        *("$(cd d && pwd):/d", '$(cd "./d" >/dev/null && pwd -P):/d'),
+    ],
 )
 @pytest.mark.parametrize(("lines", "folder"), [("", "d"), ("cd b", "b/d"), ("cd b; cd /c", "/c/d")])
 def test_a_path_made_absolute_is_known(words: str, lines: str, folder: str) -> None:
     assert _mounted(f"{lines}\nD={words}", "$D") == [folder]
+
+
+def test_the_folder_of_submission_that_cd_and_pwd_name_is_known() -> None:
+    lines = 'D=$(cd "${SLURM_SUBMIT_DIR}" && pwd)\nE=$(cd "$D/e" && pwd)'
+    assert _mounted(lines, "$D/d:/d,$E:/e") == ["d", "e"]
+    assert _mounted("D=$(cd $UNKNOWN && pwd)", "$D:/d") == [script_cases.ASK]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hpclaunch.convert.reading import Directive
 from hpclaunch.convert.shell.names import python
 from hpclaunch.readback.shell import inside
 from hpclaunch.readback.shell.state import Array, State, Variable
+from hpclaunch.readback.shell.statements import AndOr, Group, Simple, Statement
 from hpclaunch.readback.shell.values import Unknown, Value, known
 from hpclaunch.readback.shell.values import join as joined
 
@@ -130,6 +131,23 @@ def printed(shell: "Walker", words: list[Value]) -> Value | None:
     else:
         here = _resolved(shell, words) if _RESOLVES.fullmatch(_options(words)) else None
     return None if here is None else joined([*here, "\n"])
+
+
+def gone_and_told(shell: "Walker", body: Statement) -> Value | None:
+    """What $(cd FOLDER && pwd) is, where the folder is told from that of submission on; None for all else.
+    Where there is no such folder it is nothing, and the script has none to go on with."""
+    part = body.body[0] if isinstance(body, Group) and len(body.body) == 1 else body
+    if not isinstance(part, AndOr) or len(part.others) != 1 or part.others[0][0] != "&&":
+        return None
+    first, last = part.first, part.others[0][1]
+    if not isinstance(first, Simple) or not isinstance(last, Simple) or first.assignments:
+        return None
+    words = [word.written for word in (*first.words[:1], *last.words)]
+    if words not in (["cd", "pwd"], ["cd", "pwd", "-P"]) or len(first.words) != 2 or last.redirections:
+        return None
+    there = _from(_of(shell, "PWD") or SUBMITTED, shell.expander.value(first.words[1]))
+    begins = there[:1] == SUBMITTED or isinstance(there[0], str)
+    return there if begins and known(there[1:]) is not None else None
 
 
 def _options(words: list[Value]) -> str:

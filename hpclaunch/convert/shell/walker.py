@@ -355,6 +355,7 @@ class Walker(Texts):
         if any(isinstance(part, Unknown) and part == Unknown("output", "") for part in found):
             name = name_of_output(command.body)
             told = slurm_outputs.told(self.state, name[0]) or outputs.of_one_line(name[0])
+            told = told or folder.gone_and_told(self, command.body)
             return told or (Unknown("output", self.files.called(*name)),)
         return found
 
