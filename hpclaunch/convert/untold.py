@@ -26,6 +26,7 @@ from hpclaunch.readback.shell.statements import (
     Test,
 )
 from hpclaunch.readback.shell.values import Unknown, Value, known, known_parts, program_of
+from hpclaunch.readback.shell.values import shown as as_text
 from hpclaunch.values.conversion import Kind
 
 _WORDS = re.compile(r"[\w.:-]+")
@@ -42,6 +43,12 @@ class Told(Struct, frozen=True):
 
 _USED = Told("carried", "variables: ", "the commands that use them have their values")
 _UNUSED = Told("without effect", "", "nothing that is launched uses it")
+_FOR_OUTPUT = Told(
+    "left",
+    "",
+    "it starts a program and keeps what that prints, and no part of the job is made of it",
+    "where it is a run make a job file of that program",
+)
 _PERHAPS = Told(
     "unread",
     "",
@@ -176,10 +183,12 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         if isinstance(part, For) and walk.repeats(statement.place):
             return _ROUNDS
         return _PLUMBING  # a sum, or the line of a compound command, whose parts are told themselves
+    if not part.words and not part.assignments:
+        return _by_output(part)
     if not part.words:
-        return (
-            _given((each.name for each in part.assignments), walk) if part.assignments else _by_output(part)
-        )
+        became = _given((each.name for each in part.assignments), walk)
+        runs = became == _UNUSED and any(map(_runs_for_output, walk.commands(statement.place)))
+        return _FOR_OUTPUT if runs else became
     program = _program(statement, part.words, walk)
     if walk.follows(statement.place) and all(
         each.program != program for each in walk.commands(statement.place)
@@ -217,6 +226,12 @@ def what_became(statement: Statement, walk: Walk) -> Told:
 def _submits_for_output(command: Command) -> bool:
     """Whether it is NUMBER=$(sbatch ...)."""
     return command.program == "sbatch" and command.within == "output"
+
+
+def _runs_for_output(command: Command) -> bool:
+    """Whether it is a program of the user's own in NAME=$(FOLDER/PROGRAM ...)."""
+    words = layers(command.words)[-1].words if command.within == "output" else ()
+    return bool(words) and "/" in as_text(words[0]) and program_of(words) not in _HELPS | PLUMBING
 
 
 def is_made(statement: Statement, walk: Walk) -> bool:

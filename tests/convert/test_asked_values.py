@@ -138,6 +138,13 @@ def test_the_threads_that_pbs_sets_are_in_the_environment(lines: list[str], told
     assert its == ([became] if became else [])
 
 
+def test_threads_that_commands_have_of_their_own_are_not_those_that_pbs_sets() -> None:
+    lines = "#!/bin/sh\n#PBS -l select=1:ncpus=8:ompthreads=8\nfor N in 1 2; do\nT=$({} ./t)\ndone\n"
+    for front, told in (("OMP_NUM_THREADS=$N", "not determined"), ("nice", "OMP_NUM_THREADS")):
+        found = convert(classified({"run.sh": lines.format(front)}), Options({}))
+        assert {each.name: each.told for each in found.launch}["environment"] == told
+
+
 def test_lines_of_grid_engine_count_behind_commands_too() -> None:
     assert _told("#$ -cwd", "date", "#$ -l h_rt=600")["time limit"] == "10 minutes"
     found = convert(classified({"run.sh": "#!/bin/sh\ndate\n#$ -l h_rt=600\n./t\n"}), Options({}))

@@ -59,6 +59,15 @@ def test_what_a_line_that_may_be_the_run_uses_is_not_said_to_be_used_by_nothing(
     assert unused == ["COLOUR=red"]
 
 
+def test_a_program_whose_output_is_kept_is_not_said_to_be_used_by_nothing() -> None:
+    lines = "DAY=$(/bin/date)\nTOOK=$(THREADS=2 $DIR/bin/warm 20)\necho $TOOK >> times\n"
+    for head, run in (("#PBS -l select=1", ""), ("#SBATCH -N 1", "srun ./t\n")):
+        found = convert(classified({"go.sh": f"#!/bin/bash\n{head}\n{lines}{run}"}), Options({}))
+        unused = [each.what for each in found.findings if each.why == "nothing that is launched uses it"]
+        assert unused == ["DAY=$(/bin/date)"]
+        assert any("keeps what that prints" in each.why and "warm" in each.what for each in found.findings)
+
+
 @pytest.mark.parametrize("other", ["mpirun -np 8", "nice"])
 def test_a_variable_that_may_be_a_launcher_is_not_said_to_start_nothing(other: str) -> None:
     text = f"#!/bin/bash\nBY=''\nif [ -f many ]; then\n  BY='{other}'\nfi\n$BY ./t\n"

@@ -82,7 +82,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
             if others and not any(key[0] == "env" for key in draft.facts.keys() - asked):
                 of_no_run.put(reading, found, draft)
         draft.findings[:] = [no_question(each) for each in draft.findings]
-    pbs.put_threads(others, draft)
+    pbs.put_threads(others, reading.commands, draft)
     if refusal.is_scheduler:
         other_schedulers.say_temporary(refusal.name.removeprefix("a script for "), draft)
     singularity.say_images(inside, draft)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.reading import Command
 from hpclaunch.values.conversion import Place
 
 # config_from_args of torch/distributed/run.py, main of torch/distributed/launch.py before it, and accelerate,
@@ -37,6 +38,11 @@ def put_asked(number: str, places: Sequence[Place], what: str, why: str, draft: 
     """Those that a scheduler is asked for and sets itself, where nothing else does."""
     if not is_told(draft):
         draft.put(("env", _NAME), number, places, what, why=why)
+
+
+def has_own(command: Command) -> bool:
+    """Whether a number stands in front of it: OMP_NUM_THREADS=4 ./a."""
+    return any(name == _NAME for name, _ in command.prefix)
 
 
 def is_told(draft: Draft) -> bool:

@@ -1,7 +1,7 @@
 """What -l of PBS, Torque and Moab asks for (pbs_resources(7B) of OpenPBS 23, qsub(1B) of Torque 6)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from hpclaunch.convert.cores import MEMORY
 from hpclaunch.convert.draft import Draft
@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.schedulers.asked_values import (
     say_gpu_kind,
     say_rest,
 )
-from hpclaunch.convert.reading import Directive
+from hpclaunch.convert.reading import Command, Directive
 
 _OF_NODES = {
     **dict.fromkeys(("ngpus", "gpus"), "gpus_per_node"),
@@ -26,6 +26,7 @@ _READ = frozenset((*_OF_NODES, *_MEMORY, "ncpus", "ompthreads"))
 _NAME = re.compile(r"[a-z](?=.*[\d.])[\w.-]*")
 _THREADS = re.compile(r"\bompthreads=(\d+)")
 _WHY_THREADS = "PBS sets it in the job to what ompthreads says"
+_OWN_THREADS = "commands of the script have numbers of their own, and which of them is the run is not told"
 _UNLIKE = "its nodes are not alike, and a job has the same ranks and GPUs on each of its nodes"
 
 
@@ -52,15 +53,18 @@ def put_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
     return found
 
 
-def put_threads(directives: Sequence[Directive], draft: Draft) -> None:
+def put_threads(directives: Sequence[Directive], commands: Iterable[Command], draft: Draft) -> None:
     """ompthreads=8 of a chunk, which PBS sets as OMP_NUM_THREADS; to be put when the whole environment is in
-    the draft, as the script may set another number."""
+    the draft, as the script may set another number, and any of its commands where none is the run."""
     for directive in directives:
         found = (
             set(_THREADS.findall(" ".join(directive.words))) if directive.system in ("PBS", "MSUB") else ()
         )
         if len(found) == 1:
             (number,) = found
+            if ("command",) not in draft.facts and any(map(threads.has_own, commands)):
+                draft.say("left", [directive.place], f"ompthreads={number}", why=_OWN_THREADS)
+                continue
             threads.put_asked(number, [directive.place], f"ompthreads={number}", _WHY_THREADS, draft)
 
 
