@@ -60,3 +60,18 @@ def test_a_script_whose_lines_all_come_too_late_is_one_for_sbatch(first: str, ru
 def test_such_lines_of_a_text_make_no_script_for_sbatch(text: str) -> None:
     found = convert(classified({"run.sh": f"#!/bin/bash\n{text}"}), Options({}))
     assert not found.job
+
+
+@pytest.mark.parametrize(
+    "line", ["#PJM \u2013x CACHE=/v", "#SBATCH -N 2 \u2014t 10", "#BSUB -q long \u2212W 9"]
+)
+def test_an_option_with_a_dash_for_its_hyphen_is_said_to_be_none(line: str) -> None:
+    found = convert(classified({"run.sh": f"#!/bin/bash\n#PJM -L node=2\n{line}\n./t\n"}), Options({}))
+    (its,) = [each for each in found.findings if "hyphen" in each.why and each.what == line]
+    assert (its.kind, its.places[0].line) == ("defect", 3)
+
+
+def test_a_dash_elsewhere_is_no_option() -> None:
+    text = "#!/bin/bash\n#PBS -N a\u2013b\n#PBS -l nodes=1 # 1 \u2013 2\n# \u2013x\nmpirun ./t \u2013x\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert not any("hyphen" in each.why for each in found.findings)

@@ -35,6 +35,10 @@ _DIRECTIVE = re.compile(r"#(SBATCH|PBS|MSUB)[ \t]+-")
 # Who reads such a line, up to the first command: sbatch(1), and qsub(1) of POSIX, "Option Specification".
 _READERS = {"SBATCH": "sbatch", "PBS": "qsub", "MSUB": "msub"}
 _COMMENT_WITH_OPTION = re.compile(r"#(\w+)[ \t]+-")
+# Word processors and web pages write a dash for the hyphen of an option.
+_DASH = re.compile(
+    r"#(?:SBATCH|PBS|BSUB|PJM|COBALT|MSUB|OAR)(?:[ \t][^\n]*)?[ \t]([\u2010-\u2015\u2212]+\w[^ \t]*)"
+)
 _ALIKE = 0.8  # a letter left out, put in, or two that changed places
 # The path of the script itself, as its folder or followed to it.
 _OWN_FOLDER = re.compile(r"\b(?:dirname|realpath|readlink)\b[^;|&)]*\$(?:0\b|\{0\b|\{?BASH_SOURCE\b)")
@@ -65,6 +69,7 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
     yield from _own_folder(reading)
     yield from _too_late(reading, parsed)
     yield from _misspelt(reading)
+    yield from _dashes(reading)
     submits = bool(submitting(reading))
     for assigned in reading.assigned:
         option = _OPTIONS.get(assigned.name)
@@ -136,12 +141,26 @@ def _too_late(reading: ShellReading, parsed: list[Parsed]) -> Iterator[Finding]:
             yield Finding("defect", (Place(reading.script, number),), line.strip(), why=why, todo=todo)
 
 
+def _head(reading: ShellReading) -> Iterator[tuple[int, str]]:
+    """The lines of the script before its first command, which schedulers read."""
+    text = next((each.text for each in reading.sources if each.name == reading.script), "")
+    return takewhile(lambda row: row[1].strip()[:1] in ("", "#"), enumerate(text.split("\n"), 1))
+
+
+def _dashes(reading: ShellReading) -> Iterator[Finding]:
+    """Words of a line for a scheduler that would be options if they began with a hyphen."""
+    for number, line in _head(reading):
+        found = _DASH.match(line)
+        if found:
+            why = f"{found[1]} begins with a dash and not with the hyphen of an option: it is none"
+            todo = "where it is meant write it in the job file"
+            yield Finding("defect", (Place(reading.script, number),), line.strip(), why=why, todo=todo)
+
+
 def _misspelt(reading: ShellReading) -> Iterator[Finding]:
     """Comments that are a #SBATCH line but for a letter or two, and so say nothing: sbatch compares the mark
     as it stands (_opt_batch_script in src/sbatch/opt.c)."""
-    text = next((each.text for each in reading.sources if each.name == reading.script), "")
-    head = takewhile(lambda row: row[1].strip()[:1] in ("", "#"), enumerate(text.split("\n"), 1))
-    for number, line in head:
+    for number, line in _head(reading):
         word = _COMMENT_WITH_OPTION.match(line)
         if word and word[1] != "SBATCH" and get_close_matches(word[1].upper(), ["SBATCH"], cutoff=_ALIKE):
             why = f"sbatch reads lines that begin with #SBATCH, and takes #{word[1]} for a comment"
