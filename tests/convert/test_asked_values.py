@@ -138,6 +138,20 @@ def test_the_threads_that_pbs_sets_are_in_the_environment(lines: list[str], told
     assert its == ([became] if became else [])
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("#PBS -l select=4:ncpus=2,place=free:excl", "several of its chunks may be on one host"),
+        ("#PBS -l place=pack -l select=4:ncpus=2", "all of its chunks are on one host"),
+        ("#PBS -l select=4:ncpus=2 -l place=scatter", ""),
+        ("#PBS -l select=1:ncpus=2 -l place=free", ""),
+    ],
+)
+def test_chunks_of_pbs_that_may_share_a_host_are_said(line: str, said: str) -> None:
+    its = [each for each in _of(line).findings if "chunks" in each.why]
+    assert [each.why.partition(",")[0] for each in its] == ([said] if said else [])
+
+
 def test_threads_that_commands_have_of_their_own_are_not_those_that_pbs_sets() -> None:
     lines = "#!/bin/sh\n#PBS -l select=1:ncpus=8:ompthreads=8\nfor N in 1 2; do\nT=$({} ./t)\ndone\n"
     for front, told in (("OMP_NUM_THREADS=$N", "not determined"), ("nice", "OMP_NUM_THREADS")):

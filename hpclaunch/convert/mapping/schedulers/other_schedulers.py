@@ -76,6 +76,7 @@ def put(directives: Sequence[Directive], draft: Draft) -> None:
             if not rule(value, places, what, draft):
                 draft.say("left", places, what, why=_ON_NODE, todo=_WRITE)
     pjm.put_processes([each for each in directives if system(each) == "PJM"], draft)
+    pbs.say_places([each for each in directives if system(each) in ("PBS", "Moab")], draft)
     lsf.put_slots([each for each in directives if system(each) == "LSF"], draft)
 
 

@@ -27,6 +27,9 @@ _NAME = re.compile(r"[a-z](?=.*[\d.])[\w.-]*")
 _THREADS = re.compile(r"\bompthreads=(\d+)")
 _WHY_THREADS = "PBS sets it in the job to what ompthreads says"
 _OWN_THREADS = "commands of the script have numbers of their own, and which of them is the run is not told"
+# place=free and place=pack, alone or with how a host is shared behind it (pbs_resources(7B), "place").
+_PLACE = re.compile(r"\bplace=(free|pack)(?![\w-])[\w:=]*")
+_TOGETHER = {"free": "several of its chunks may be on one host", "pack": "all of its chunks are on one host"}
 _UNLIKE = "its nodes are not alike, and a job has the same ranks and GPUs on each of its nodes"
 
 
@@ -45,12 +48,26 @@ def put_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
         elif name in _MEMORY:
             draft.say("replaced", places, part, why=MEMORY)
             found = True
+        elif _PLACE.fullmatch(part):  # that is said by `say_places`
+            found = True
         else:
             rest.append(part)
     if found:
         say_gpu_kind(value, places, draft)
         say_rest(rest, "PBS", places, draft)
     return found
+
+
+def say_places(directives: Sequence[Directive], draft: Draft) -> None:
+    """Chunks that need no host each, of which as many nodes are told."""
+    for directive in directives:
+        for found in _PLACE.finditer(" ".join(directive.words)):
+            if (draft.number("nodes") or 1) > 1:
+                why = f"{_TOGETHER[found[1]]}, and as many nodes are told as it has of them"
+                todo = "write nodes, with the ranks and GPUs of each"
+                draft.say("left", [directive.place], found[0], why=why, todo=todo)
+            else:
+                draft.say("without effect", [directive.place], found[0], why="no more than one node is told")
 
 
 def put_threads(directives: Sequence[Directive], commands: Iterable[Command], draft: Draft) -> None:
