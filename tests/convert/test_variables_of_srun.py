@@ -35,6 +35,13 @@ def _job(*lines: str) -> dict[str, Any]:
         (("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_NNODES=1", _RUN), ASK, "8"),
         (("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_NNODES=2", _RUN), "2", "8"),
         (("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_NTASKS=4", _RUN), "2", ASK),
+        (("#SBATCH -N 2 --ntasks-per-node=8", "env SLURM_NTASKS=4 " + _RUN), "2", ASK),
+        (("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_NTASKS=4", "timeout 9 " + _RUN), "2", ASK),
+        (("#SBATCH -N 2 -n 16", "unset SLURM_NTASKS SLURM_NPROCS", _RUN), "2", ASK),
+        (("#SBATCH -N 2 -n 16", "unset SLURM_NTASKS", _RUN.replace("srun", "srun -n 16")), "2", "8"),
+        (("#SBATCH -N 2 --ntasks-per-node=8", "unset SLURM_NTASKS", _RUN), "2", "8"),
+        (("#SBATCH -N 2 --ntasks-per-node=8", "unset SLURM_NTASKS SLURM_NTASKS_PER_NODE", _RUN), "2", ASK),
+        (("#SBATCH -N 2 -n 16", "env -u SLURM_NTASKS " + _RUN), "2", ASK),
     ],
 )
 def test_a_size_that_srun_takes_of_a_variable_is_asked(
@@ -113,3 +120,40 @@ def test_the_limit_that_srun_takes_of_a_variable_is_said_as_that_of_its_option()
 def test_the_folder_that_srun_takes_of_a_variable_is_that_of_the_ranks() -> None:
     job = _job("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_REMOTE_CWD=/work", _RUN)
     assert job["workdir"] == "/work"
+
+
+@pytest.mark.parametrize(
+    ("lines", "image", "mounts"),
+    [
+        (("env PYXIS_CONTAINER_IMAGE=lab/a:1 PYXIS_CONTAINER_MOUNTS=/x:/y " + _RUN,), "lab/a:1", ["/x:/y"]),
+        (("export PYXIS_CONTAINER_IMAGE=lab/a:1", "env -u PYXIS_CONTAINER_IMAGE " + _RUN), None, None),
+        (
+            (
+                "export PYXIS_CONTAINER_IMAGE=lab/a:1 _SLURM_SPANK_OPTION_pyxis_container_image=lab/b:2",
+                "export PYXIS_CONTAINER_MOUNTS=/x:/y",
+                f"SLURM_SPANK__SLURM_SPANK_OPTION_pyxis_container_mounts=/v:/w {_RUN}",
+            ),
+            "lab/b:2",
+            ["/v:/w"],
+        ),
+    ],
+)
+def test_options_of_pyxis_are_those_that_srun_has(
+    lines: tuple[str, ...], image: str | None, mounts: list[str] | None
+) -> None:
+    job = _job("#SBATCH -N 2 --ntasks-per-node=8", *lines)
+    assert (job.get("image"), job.get("mounts")) == (image, mounts)
+
+
+@pytest.mark.parametrize(
+    ("lines", "env"),
+    [
+        (("SLURM_EXPORT_ENV=NONE " + _RUN,), None),
+        (("env SLURM_EXPORT_ENV=NONE " + _RUN,), None),
+        (("export SLURM_EXPORT_ENV=NONE", "env -u SLURM_EXPORT_ENV B=2 " + _RUN), {"A": "1", "B": "2"}),
+    ],
+)
+def test_what_stands_in_front_of_srun_tells_what_it_hands_on(
+    lines: tuple[str, ...], env: dict[str, str] | None
+) -> None:
+    assert _job("#SBATCH -N 2 --ntasks-per-node=8", "export A=1", *lines).get("env") == env

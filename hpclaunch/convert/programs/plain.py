@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from hpclaunch.convert.programs.flags import Table, leading, table, take
-from hpclaunch.convert.programs.layers import Layer, Option, may_be_many
+from hpclaunch.convert.programs.layers import Layer, Option, layers, may_be_many
 from hpclaunch.convert.programs.profilers import PROFILERS
-from hpclaunch.readback.shell.values import Unknown, Value, join, known, program_of, shown
+from hpclaunch.readback.shell.values import Unknown, Value, base_name, join, known, program_of, shown
 
 _TABLES: dict[str, Table] = {
     "env": table(
@@ -46,6 +46,8 @@ _TABLES: dict[str, Table] = {
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 # They go on with the environment that they have.
 IN_FRONT = (_TABLES.keys() - {"sudo", "sshpass"}) | PROFILERS
+_OF_STARTERS = re.compile(r"_?SLURM_|PYXIS_")  # variables that are options of srun and of its plugins
+_Pairs = tuple[tuple[str, Value], ...]
 _DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?")
 _OF_FILE = re.compile(r"\$\(\s*(?:<|(?:cat|grep|sed|awk|xargs)\b)")
 _NICENESS = re.compile(r"-[0-9]+")
@@ -112,6 +114,21 @@ def by_env(its: Sequence[Layer], exported: Iterable[tuple[str, Value]]) -> tuple
             if equals:
                 given[name] = join([text, *word[1:]])
     return given, removed - given.keys()
+
+
+def behind_env(words: Sequence[Value], exported: _Pairs, prefix: _Pairs) -> tuple[_Pairs, _Pairs]:
+    """What is exported to the program behind env, and what stands in front of it, as without env: what env
+    gives stands there. Of what it takes away only options of srun and Pyxis are gone: that others do not
+    reach the ranks is said."""
+    if not any(base_name(word) == "env" for word in words):
+        return exported, prefix
+    given, removed = by_env(layers(words), (*exported, *prefix))
+    gone = {name for name in removed if _OF_STARTERS.match(name)}
+    if not given and not gone:
+        return exported, prefix
+    in_front = {**dict(prefix), **given}
+    kept = tuple(pair for pair in exported if pair[0] not in gone)
+    return kept, tuple(pair for pair in in_front.items() if pair[0] not in gone)
 
 
 def takes_away(layer: Layer) -> bool:

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from hpclaunch.convert.programs.beside import PLUMBING, PREPARES
 from hpclaunch.convert.programs.layers import STARTERS
+from hpclaunch.convert.programs.plain import IN_FRONT, behind_env
 from hpclaunch.convert.reading import (
     Assigned,
     Command,
@@ -204,13 +205,17 @@ class Recorder(Values):
         context = self.context
         program = program_of(words) if words and known(words[0]) is not None else ""
         may_run = program in STARTERS or program not in _NEVER_THE_RUN
+        its = tuple([with_program(python(word)) for word in words])
+        exported = self.environment() if may_run else ()
+        if program in IN_FRONT:
+            exported, prefix = behind_env(its, exported, prefix)
         self.commands.append(
             Command(
                 self.files.place(self.line, last),
-                tuple([with_program(python(word)) for word in words]),
+                its,
                 outside(as_given(written, self.unnamed)),
                 prefix,
-                self.environment() if may_run else (),
+                exported,
                 None if self.input.text is None else python(self.input.text),
                 None if self.input.source is None else python(self.input.source),
                 context.writes,

@@ -46,7 +46,7 @@ class Export(Struct, frozen=True):
 
 def of(reading: ShellReading, command: Command, own: Asked | None, batch: Sequence[Asked]) -> Export:
     """What counts for a srun: its own option, else the variable, else that of sbatch."""
-    variable = dict(command.environment).get(_VARIABLE)
+    variable = {**dict(command.environment), **dict(command.prefix)}.get(_VARIABLE)
     of_batch = next((each for each in reversed(batch) if each.name == "export"), None)
     outer = Export()
     if variable is not None:

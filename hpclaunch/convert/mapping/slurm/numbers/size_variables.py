@@ -1,13 +1,16 @@
 """Variables of the script that srun takes for its sizes, where its own options do not say them."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch.asked import of_batch
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known
+from hpclaunch.values.conversion import Place
 
 # What srun takes for an option of its own: the option, the key of the job, and what is asked of it.
 _SIZES = {
@@ -16,6 +19,8 @@ _SIZES = {
     "SLURM_JOB_NUM_NODES": ("nodes", "nodes", "how many nodes the run has"),
     "SLURM_NNODES": ("nodes", "nodes", "how many nodes the run has"),
 }
+# Variables by which srun has the tasks of sbatch.
+_OF_TASKS = {"SLURM_NTASKS": "ntasks", "SLURM_NTASKS_PER_NODE": "ntasks-per-node"}
 _GIVE_N = "write -n beside it where fewer are meant (--ntasks=$SLURM_JOB_NUM_NODES for one on each node)"
 
 
@@ -23,15 +28,18 @@ def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
     """SLURM_NTASKS of the script is -n of a srun that has none, SLURM_JOB_NUM_NODES and SLURM_NNODES its -N,
     and where nobody told sbatch of tasks SLURM_NTASKS_PER_NODE that option (srun(1), "INPUT ENVIRONMENT
     VARIABLES")."""
-    if run.command.program != "srun":
+    if not _is_srun(run):
         return
+    _ask_of_taken(reading, run, draft)
     given = {**dict(run.command.environment), **dict(run.command.prefix)}
     told = {each.name for each in (*run.asked, *of_batch(reading)) if each.name.startswith("ntasks")}
     for name, (option, key, question) in _SIZES.items():
         each = reading.last(name)
-        if name not in given or each is None or run.option(option) is not None:
+        in_front = name in dict(run.command.prefix)
+        if name not in given or (each is None and not in_front) or run.option(option) is not None:
             continue
-        if each.place.file.startswith("--env ") or (option == "ntasks-per-node" and told):
+        place = run.command.place if each is None else each.place
+        if (place.file.startswith("--env ") and not in_front) or (option == "ntasks-per-node" and told):
             continue
         text = known(given[name])
         tasks = (run.ranks.nodes or 0) * (run.ranks.per_node or 0)  # of each torchrun may make several
@@ -41,7 +49,38 @@ def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
             continue
         draft.unsay((key,))
         shows = f"{name}={text or '...'}"
-        draft.ask((key,), f"{question}: srun takes {shows} for it", (each.place, run.command.place), shows)
+        draft.ask((key,), f"{question}: srun takes {shows} for it", (place, run.command.place), shows)
+
+
+def _is_srun(step: Step) -> bool:
+    return any(each.program == "srun" for each in layers(step.command.words))
+
+
+def _ask_of_taken(reading: ShellReading, run: Step, draft: Draft) -> None:
+    """Where the script takes sbatch's tasks away a srun without options for them starts one on each node."""
+    if any(run.option(name) is not None for name in ("ntasks", "ntasks-per-node", "ntasks-per-gpu")):
+        return
+    given = {**dict(run.command.environment), **dict(run.command.prefix)}
+    by = {name: found for name in _OF_TASKS if (found := _taken_by(reading, run.command, name)) is not None}
+    asked = {each.name for each in of_batch(reading)}.intersection(_OF_TASKS.values())
+    is_left = any(name in given or (option in asked and name not in by) for name, option in _OF_TASKS.items())
+    if "SLURM_NTASKS" not in by or not asked or is_left:
+        return
+    places = (by["SLURM_NTASKS"], run.command.place)
+    draft.unsay(("ranks_per_node",))
+    names = " and ".join(by)
+    question = f"how many ranks on each node: the script takes {names} away, and srun then starts one on each"
+    draft.ask(("ranks_per_node",), question, places, f"srun without {names}")
+
+
+def _taken_by(reading: ShellReading, command: Command, name: str) -> Place | None:
+    """The line that takes one of Slurm's variables from the command: unset, or env -u in front of it."""
+    for layer in layers(command.words):
+        if layer.program == "env" and any(each.value == (name,) for each in layer.all("unset")):
+            return command.place
+    before = takewhile(lambda one: one is not command, reading.commands)
+    unset = [each for each in before if each.program == "unset" and (name,) in each.words]
+    return next((each.place for each in reversed(unset) if not each.within), None)
 
 
 def ask_of_batch(
@@ -55,7 +94,7 @@ def ask_of_batch(
     lines = (*found.places.get("tasks", ()), *found.places.get("per_node", ()))
     for step in steps:
         own = [each for each in step.asked if each.name in ("ntasks-per-node", "nodes")]
-        if step.command.program != "srun" or step.option("ntasks") is not None or not own:
+        if not _is_srun(step) or step.option("ntasks") is not None or not own:
             continue
         meant = step.ranks
         if meant.per_node is None or meant.nodes is None or meant.nodes * meant.per_node == tasks:

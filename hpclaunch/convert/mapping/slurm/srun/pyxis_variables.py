@@ -27,9 +27,11 @@ _OFF = frozenset(("0", "false", "no", "n"))
 
 
 def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> Iterator[Asked]:
-    """Those of the variables that are exported to the srun, but for what its own options say."""
+    """Those of the variables that are exported to the srun, but for what its own options say. Slurm tells
+    Pyxis its own as options, before Pyxis looks for others."""
     names = {each.name for each in given}
-    for variable, value in {**dict(command.environment), **dict(command.prefix)}.items():
+    exported = {**dict(command.environment), **dict(command.prefix)}
+    for variable, value in sorted(exported.items(), key=lambda pair: pair[0].startswith(_PREFIX)):
         name, text = _option(variable, value)
         if not name or name in names or _OPPOSITE.get(name) in names:
             continue
