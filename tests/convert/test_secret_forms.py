@@ -86,6 +86,8 @@ STEPS = (
     f"echo -n {S} | tee /run/password.txt",
     f"tee ~/.hf_token <<< {S}",
     f"echo 'h:5432:db:me:{S}' > ~/.pgpass",
+    f"echo me:{S} > ~/.passwd-s3fs",
+    f"echo bucket:me:{S} | sudo tee /etc/passwd-ossfs",
     f"gh auth login --with-token <<< {S}",
     f"echo {S} | hf auth login",
     f"echo {S} | su me -c ./x",
@@ -122,6 +124,8 @@ ARGUMENTS = (
     f"--token ${{T:-{S}}}",
     f"--authorization {S}",
     f"--IdentityProvider.token '{S}'",
+    f"--conf spark.hadoop.fs.s3a.secret.key={S}",
+    f"--conf fs.azure.account.key.x.example={S}",
 )
 
 
@@ -167,6 +171,7 @@ def test_no_output_has_what_the_operator_exports_as_a_login(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "text",
     [
+        "private.key /etc/ssl/private.key --tls.access.key --secret.key.file x > passwd-list",
         "PIN=1 PINS=4938 LICENSE=27000@host LICENSE=/opt/l.dat LICENSE=apache-license-header",
         "sqlplus -S /nolog @load/x.sql\nsqlplus < sql/load.sql\nsqlplus me/$PW@db",
         "PASS_ID=Job2024x TOKENIZER=Llama3Fast KEYFRAMES=Every25th AUTHOR=Someone17 BYPASS=Yes2345678",

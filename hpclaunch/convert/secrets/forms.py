@@ -30,9 +30,10 @@ _INPUT = (
 # It looks as if a program had drawn it: letters of both kinds, and numbers.
 _DRAWN = r"(?=\S{0,60}[a-z])(?=\S{0,60}[A-Z])(?=\S{0,60}[0-9])"
 _OF_USER = rf"(?P<value>{_DRAWN}[^\s/@\"'$:]{{8,}})"
-# Files that have nothing but a secret, or secrets of several hosts.
+# Files that have nothing but a secret, or secrets of several hosts: ~/.passwd-s3fs.
 _FILE = (
-    r"[\"']?[^\s;|&<>\"']{0,200}?(?<![A-Za-z0-9])(?:token|password|passwd|secret|secrets|api_?key|pgpass|netrc)"
+    r"[\"']?[^\s;|&<>\"']{0,200}?(?<![A-Za-z0-9])(?:token|password|passwd(?:-\w{1,8})?|secret|secrets"
+    r"|api_?key|pgpass|netrc)"
     r"(?:\.\w{1,5})?[\"']?(?=[\s;|&)]|$)"
 )
 _INTO = rf"(?:>>?|\|[ \t]*(?:sudo[ \t]+)?tee(?:[ \t]+-a)?[ \t])[ \t]*{_FILE}"
@@ -142,6 +143,12 @@ _FORMS = tuple(
             rf"\bprintf[ \t]+[\"']?%s:%s(?:\\n)?[\"']?[ \t]+\S+[ \t]+{VALUE}[ \t]*\|[ \t]*base64\b",
             "base64",
         ),
+        # Hadoop's stores: fs.s3a.secret.key, fs.azure.account.key.HOST.
+        (
+            "KEY",
+            rf"\b(?:secret|access|account|private)\.key(?:\.[\w.-]{{1,80}})?[ \t]*[=:][ \t]*{VALUE}",
+            ".key",
+        ),
         ("KEY", rf"\w\.key=[\"']?(?P<value>{_DRAWN}[\w!@#%^*+=-]{{8,}})", ".key="),
         ("PASSWORD", r"(?<![\w-])--?(?:login|credentials?)[ =][^\s:\"'$]+:(?P<value>[^\s:/\"'$]+)", "-", ":"),
         ("PASSWORD", r"\bsqlplus\b[^\n|;&<>]{0,80}?[ \t][\"']?\w{1,60}/(?P<value>[^\s\"'@/$]+)", "sqlplus"),
@@ -247,7 +254,7 @@ HINTS = (
         "npm_",
         "mc ",
         "user",
-        ".key=",
+        ".key",
         "base64",
         "r8_",
         "atatt",
