@@ -285,6 +285,8 @@ def test_what_a_cron_job_starts_is_told() -> None:
     draft = converted(_object("batch/v1", "CronJob", spec))
     assert "a CronJob" in draft.refused
     assert (job(draft)["image"][0], job(draft)["nodes"][0]) == ("reg/train:1", 2)
+    words = spec["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["command"]
+    assert [each.what for each in draft.findings if each.what.endswith(f": {' '.join(words)}")]
 
 
 _RAY = """\

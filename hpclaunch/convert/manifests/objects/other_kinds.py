@@ -24,6 +24,7 @@ from hpclaunch.convert.manifests.text.repair import Object
 from hpclaunch.spec.tree import MappingNode
 from hpclaunch.values.conversion import Place
 
+_LONGEST = 90  # of what its pods run, where it is told
 _TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
 _EACH = "*"
 # What a job has beside the numbers of its pods, for which no field of such an object is read.
@@ -366,7 +367,8 @@ def _put(part: _Part, others: Sequence[Object], draft: Draft) -> None:
     for key in ("command", "args"):
         field = part.container.get(key)
         if field is not None:
-            draft.say("left", [field.place], f"{key} of {part.name}", why="what its pods run", todo=_TODO)
+            what = f"{key} of {part.name}: {shown(field.plain(), _LONGEST)}"
+            draft.say("left", [field.place], what, why="what its pods run", todo=_TODO)
 
 
 def _environment(part: _Part, others: Sequence[Object], draft: Draft) -> None:
