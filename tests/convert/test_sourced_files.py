@@ -138,5 +138,5 @@ def test_what_the_shell_of_a_rank_makes_of_its_number_is_its_own(starts: str, is
     head = "#!/bin/bash\n#SBATCH -N 2 -t 10 --gpus-per-node=8 --ntasks-per-node=8\n"
     texts = {"run.sub": f"{head}{starts}\n", "own.sh": own}
     found = convert(classified(texts), Options({}))
-    wrong = {each.what for each in found.findings if each.kind == "defect"}
-    assert wrong == ({"RANK=${SLURM_PROCID}", "MY_GPU=${SLURM_LOCALID}"} if is_wrong else set())
+    wrong = sorted(each.what for each in found.findings if each.kind == "defect")
+    assert wrong == (["MY_GPU=${SLURM_LOCALID}", "RANK=${SLURM_PROCID}"] if is_wrong else [])

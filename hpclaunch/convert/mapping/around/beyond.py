@@ -250,7 +250,10 @@ def _of_each_rank(reading: ShellReading, run: Step, draft: Draft) -> None:
             f"the script's shell puts in its own {name}, so all get 0",
         )
         draft.say("defect", (run.command.place,), what, became=became, why=why)
+    told = {each.what for each in draft.findings if each.kind == "defect"}  # of what finds the other ranks
     for variable, value in run.command.environment:
+        if f"{variable}={shown(value)}" in told:
+            continue
         for name in sorted({part.name for part in value if isinstance(part, Unknown)} & _OF_EACH):
             each = reading.last(variable)
             if each is not None and sourced.by_ranks(reading, each.place.file):

@@ -211,8 +211,10 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
     elif (whose in ("addresses", "rendezvous") and text is None) or (
         name == "WORLD_SIZE" and draft.is_size(text)
     ):
-        if _OF_RANK & names_in(each.value) and not sourced.by_ranks(reading, each.places[0].file):
-            why = "the script's own shell makes it, where these are 0, and all ranks got the same"
+        of_rank = sorted(_OF_RANK & names_in(each.value))
+        if of_rank and not sourced.by_ranks(reading, each.places[0].file):
+            own = f"{' and '.join(of_rank)} {'is' if len(of_rank) == 1 else 'are'} 0"
+            why = f"the script's own shell makes it, where {own}, and all ranks got the same"
             draft.say("defect", each.places, f"{name}={_short(each)}", why=why)
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
         rendezvous.say_other_name(reading, name, each.places, draft)
