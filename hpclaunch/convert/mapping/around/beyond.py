@@ -51,6 +51,7 @@ _OF_STARTER = {
     **dict.fromkeys(("stdbuf", "unbuffer", "logsave"), _TO_LOG),
     "time": ("Slurm accounts how long each step ran: `sacct`", ""),
 }
+_MOST_DEFAULTS = 8
 _ONE_SIZE = "write a group for each program, with nodes of its own, or submit the parts as jobs of their own"
 
 
@@ -281,6 +282,10 @@ def defaults(reading: ShellReading, draft: Draft) -> None:
             todo="see that the words of the command are right",
         )
     told = {each.what for each in draft.findings if each.kind == "assumed"}
+    several: dict[str, dict[str, Place]] = {}
+    for each in reading.assumed:
+        if each.default:
+            several.setdefault(each.name, {}).setdefault(shown(each.default), each.place)
     for each in {each.name: each for each in reversed(reading.assumed)}.values():
         of_slurm = is_slurms(each.name)
         if each.name in told or (of_slurm and not slurm_options.is_unset(each.name, reading.sources)):
@@ -289,11 +294,16 @@ def defaults(reading: ShellReading, draft: Draft) -> None:
         if not (is_argument or each.name.isidentifier()):
             continue
         default = "***" if each.default and is_secret(each.name) else shown(each.default)
+        became, places = f"its default: {default}" if default else "not set", [each.place]
+        its = several.get(each.name, {})
+        if default and len(its) > 1 and not is_secret(each.name):
+            became = f"its defaults, each where it stands: {', '.join(list(its)[:_MOST_DEFAULTS])}"
+            places = list(its.values())[:_MOST_DEFAULTS]
         draft.say(
             "assumed",
-            (each.place,),
+            places,
             f"${each.name}, an argument of the script" if is_argument else each.name,
-            became=f"its default: {default}" if default else "not set",
+            became=became,
             why="no line asks sbatch for what Slurm tells by it" if of_slurm else "nobody gave it",
             todo="where the operator gave it correct in the job file what comes of it"
             if is_argument
