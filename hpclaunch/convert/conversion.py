@@ -76,7 +76,10 @@ _NO_SITE = "what a job becomes depends on the site: give one that is known with 
 # What files that no family reads are, and what to do.
 _UNUSED: Mapping[Role, tuple[str, str]] = {
     "program": ("a program in Python", "it stays as it is: the job's command starts it"),
-    "rank script": ("a script that runs beside the ranks", "it stays as it is: the job's command starts it"),
+    "rank script": (
+        "a script that runs in or beside the ranks",
+        "it stays as it is: the job's command starts it",
+    ),
     "binding": (
         "lists of cores and memory for ranks",
         "no program that binds ranks, as far as this command knows, takes it",

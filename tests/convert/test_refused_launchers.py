@@ -183,3 +183,21 @@ def test_a_mount_of_a_refused_launcher_that_is_not_known_is_named_as_one(option:
     told = next(each.told for each in found.launch if each.name == "mounts")
     assert found.refused
     assert told == f"{option}${{DATA}}:/data, which is not carried over"
+
+
+def test_an_image_that_sbatch_is_given_too_is_that_of_the_run() -> None:
+    run = "srun --mpi=pmi2 shifter --image=docker:lab/kiln:2 ./t"
+    text = f"#!/bin/bash\n#SBATCH --image=docker:lab/kiln:2\n#SBATCH -N 1\n{run}\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    (said,) = [each for each in found.findings if each.places[0].line == 2 and "image" in each.what]
+    assert (said.kind, said.why) == ("replaced", "the line of the run names its image itself")
+    assert next(each.told for each in found.launch if each.name == "image") == "lab/kiln:2"
+
+
+def test_a_script_that_wraps_the_program_of_each_rank_is_said_to_run_in_the_ranks() -> None:
+    files = {
+        "go.sh": "#!/bin/bash\n#SBATCH -N 1 -n 2\nsrun shifter --image=a/b:1 bash -c './wrap.sh ./t'\n",
+        "wrap.sh": '#!/bin/bash\n[ $SLURM_LOCALID -eq 0 ] && ./daemon\n"$@"\n',
+    }
+    (said,) = [each for each in convert(classified(files), Options({})).findings if each.kind == "unread"]
+    assert said.what == "a script that runs in or beside the ranks"

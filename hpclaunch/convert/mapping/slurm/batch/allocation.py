@@ -27,6 +27,8 @@ gpus-per-socket
 _BRIEF = 60
 NO_LIMIT = "no line gives a time limit"
 _OF_NODES = re.compile(r"SLURM_(JOB_NUM_NODES|NNODES|JOB_NODELIST|NODELIST)\b")
+# Shifter adds it to sbatch (its plugin shifter_slurm), and `shifter --image` counts more.
+_OF_SHIFTER = ("--image=", "--image ")
 _ONE_BY_SBATCH = "sbatch gives one node where -N is not given (sbatch(1), --nodes)"
 _ONE_BY_MPIRUN = "mpirun without a list of hosts starts all ranks on its own machine"
 _AS_WRITTEN = (
@@ -345,6 +347,8 @@ def say_unused(reading: ShellReading, draft: Draft) -> None:
             draft.say("replaced", each.places, each.written, why=why)
         elif each.name in OF_GPUS and draft.number("gpus_per_node") is not None:
             draft.say("replaced", each.places, each.written, why="another line tells the GPUs of a node")
+        elif each.written.startswith(_OF_SHIFTER) and ("image",) in draft.facts:
+            draft.say("replaced", each.places, each.written, why="the line of the run names its image itself")
         else:
             why, todo = "nothing of the job follows from it", "see that the job asks for what this line did"
             draft.say("left", each.places, each.written, why=why, todo=todo)
