@@ -115,3 +115,18 @@ def test_all_tasks_are_divided_by_nodes_that_a_later_line_tells() -> None:
     found = _of("# @ total_tasks = 30", "# @ queue", "poe ./t")
     (its,) = [each for each in found.findings if each.what == "total_tasks 30"]
     assert its.why == "how many of these are on a node is not told"
+
+
+@pytest.mark.parametrize(("tasks", "nodes"), [(1, "1"), (4, "not determined")])
+def test_one_task_is_on_one_node(tasks: int, nodes: str) -> None:
+    lines = [
+        "#!/bin/sh",
+        f"# @ total_tasks = {tasks}",
+        "# @ blocking = unlimited",
+        "# @ queue",
+        "poe ./t",
+        "",
+    ]
+    found = convert(classified({"run.sh": "\n".join(lines)}), Options({}))
+    assert _told(found)["nodes"] == nodes
+    assert any("how many of these are on a node" in each.why for each in found.findings) == (tasks > 1)

@@ -97,3 +97,10 @@ def test_a_folder_below_that_of_submission_is_told() -> None:
     text = "#!/bin/bash\n#PBS -l nodes=1:ppn=4\ncd $PBS_O_WORKDIR/run\ncd warm\n./t\n"
     found = convert(classified({"run.sh": text}), Options({}))
     assert any(each.became == "workdir: ./run/warm" for each in found.findings)
+
+
+@pytest.mark.parametrize("shell", ["csh", "tcsh -f", "ksh"])
+def test_a_script_that_another_shell_reads_is_the_program(shell: str) -> None:
+    text = f"#!/bin/sh\n#PBS -l nodes=1\nmkdir out\n{shell} warm.scr\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert any(each.became == f"command: {shell} warm.scr" for each in found.findings)

@@ -140,6 +140,9 @@ _MINUTES = {"ms": 1 / 60_000, "s": 1 / 60, "m": 1, "": 1, "h": 60, "d": 1440}
 def _tasks(value: str, places: Places, what: str, draft: Draft) -> bool:
     """All tasks of the job, which are those of each node where the nodes are told."""
     nodes = draft.number("nodes")
+    if nodes is None and value == "1":
+        nodes = 1
+        put_number("nodes", value, places, what, draft)
     if not nodes or not value.isdecimal() or int(value) % nodes:
         return False
     return put_number("ranks_per_node", str(int(value) // nodes), places, what, draft)
