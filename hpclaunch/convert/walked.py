@@ -15,6 +15,9 @@ Line = tuple[str, int]
 _PRINTS = that("words", "texts", "edits")
 
 
+_OF_TEMPLATES = ("{%", "{%-", "{%+")
+
+
 class Walk:
     """What the walk through the input knows of its statements. `used` are the variables whose values are in
     what is told, `left` those that ranks do not get, and `perhaps` those that lines may use that are not
@@ -124,7 +127,8 @@ class Walk:
 
     @cached_property
     def _has_gaps(self) -> bool:
-        return any(each.unread for each in self._reading.unclear)
+        """Whether lines were not read, or a template has conditions of its own: {% if x %}."""
+        return any(each.unread for each in self._reading.unclear) or bool(self._reading.of(*_OF_TEMPLATES))
 
     def is_handed_on(self, statement: Statement) -> bool:
         """Whether it is of a function that a command has in its text, or exports one."""

@@ -104,3 +104,13 @@ def test_a_script_that_another_shell_reads_is_the_program(shell: str) -> None:
     text = f"#!/bin/sh\n#PBS -l nodes=1\nmkdir out\n{shell} warm.scr\n"
     found = convert(classified({"run.sh": text}), Options({}))
     assert any(each.became == f"command: {shell} warm.scr" for each in found.findings)
+
+
+def test_what_a_condition_of_a_template_decides_is_not_said_to_be_passed_by() -> None:
+    lines = "{% if many %}\nN=4\n{% else %}\nN=0\n{% endif %}\nif [ $N -gt 0 ]; then\n./warm $N > log\nfi"
+    for text, passed in ((lines, False), ("N=0\nif [ $N -gt 0 ]; then\n./warm $N > log\nfi", True)):
+        found = convert(
+            classified({"run.sh": f"#!/bin/bash\n#PBS -l nodes=2\n{text}\nmpirun ./t\n"}), Options({})
+        )
+        said = any("the script does not come to it" in each.why for each in found.findings)
+        assert said == passed
