@@ -176,7 +176,8 @@ class Setter(Struct, frozen=True):
 
 class Started(Struct, frozen=True):
     """A command of another input that starts the script, with the words behind the script's name and the
-    variables in front of it. `is_bare`: the script has no other variables of that input's."""
+    variables in front of it. `is_bare`: the script has no other variables of that input's; `kept`: the names
+    of those that it has, None for all that are exported."""
 
     place: Place
     written: str
@@ -184,6 +185,7 @@ class Started(Struct, frozen=True):
     prefix: tuple[tuple[str, Value], ...] = ()
     in_loop: bool = False
     is_bare: bool = False
+    kept: frozenset[str] | None = None
 
 
 class Directive(Struct, frozen=True, dict=True):

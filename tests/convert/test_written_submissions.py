@@ -170,3 +170,53 @@ def test_what_a_loop_gives_each_job_that_it_submits_is_said_to_be_that(submits: 
     (left,) = [each for each in found.findings if each.key == "env.CFG"]
     assert f"${{c}} is {said}" in asked.why
     assert f"its value is {said}" in left.why
+
+
+_ASKS = "#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=8 -t 10{asks}\n"
+_JOB = _ASKS + "srun --mpi=none --ntasks-per-node=${{A:-8}} ./t x$A $B\n"
+
+
+@pytest.mark.parametrize(
+    ("submits", "asks", "ranks", "words"),
+    [
+        ("sbatch", "", "1", ["x1", "2"]),
+        ("sbatch --export=B", "", "8", ["x", "2"]),
+        ("sbatch --export NONE", "", "8", ["x"]),
+        ("sbatch --export=ALL,B=3", "", "1", ["x1", "3"]),
+        ("SBATCH_EXPORT=B sbatch", "", "8", ["x", "2"]),
+        ("sbatch", " --export=B", "8", ["x", "2"]),
+        ("sbatch --export=ALL", " --export=B", "1", ["x1", "2"]),
+    ],
+)
+@pytest.mark.parametrize("way", ["file", "here", "written"])
+def test_a_job_has_what_export_of_sbatch_hands_on(
+    submits: str, asks: str, ranks: str, words: list[str], way: str
+) -> None:
+    job = _JOB.format(asks=asks)
+    lines = {
+        "file": f"{submits} run.sub\n",
+        "here": f"{submits} <<'E'\n{job}E\n",
+        "written": f"cat > run.sub <<'E'\n{job}E\n{submits} run.sub\n",
+    }
+    texts = {"go.sh": f"#!/bin/bash\nexport A=1 B=2\n{lines[way]}"} | (
+        {"run.sub": job} if way == "file" else {}
+    )
+    found = loaded(convert(classified(texts), Options({})).job or "")
+    assert (found["ranks_per_node"], found["command"]) == (ranks, ["./t", *words])
+
+
+@pytest.mark.parametrize("way", ["run.sub\n", "<<'E'\n{job}E\n"])
+def test_a_variable_of_sbatch_in_front_of_it_counts_over_the_lines_of_the_script(way: str) -> None:
+    job = _JOB.format(asks="")
+    texts = {"go.sh": "#!/bin/bash\nSBATCH_TIMELIMIT=20 A=1 sbatch " + way.format(job=job), "run.sub": job}
+    texts = texts if way.startswith("run") else {"go.sh": texts["go.sh"]}
+    assert loaded(convert(classified(texts), Options({})).job or "")["time"] == "00:20:00"
+
+
+def test_what_a_login_sets_is_that_of_the_job_where_export_hands_on_nothing() -> None:
+    job = "#SBATCH -N 2 -t 1\nunset SLURM_EXPORT_ENV\nexport PATH=/b:$PATH\nsrun --mpi=none ./t\n"
+    for submitted in ("run.sub\n", f"<<'E'\n#!/bin/bash\n{job}E\n"):
+        texts = {"go.sh": f"#!/bin/bash\nexport PATH=/a:$PATH\nsbatch --export=NONE {submitted}"}
+        texts |= {"run.sub": f"#!/bin/bash\n{job}"} if submitted.startswith("run") else {}
+        found = loaded(convert(classified(texts), Options({})).job or "")
+        assert found["command"] == 'export PATH=/b:"$PATH"; exec ./t'

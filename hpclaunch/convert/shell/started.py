@@ -1,7 +1,7 @@
 """Commands of one input that start the script that another one is: sbatch run.sub WORDS, bash run.sub WORDS,
 ./run.sub WORDS; and srun run.sub WORDS, where that starts steps of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hpclaunch.convert.mapping.slurm.batch import export
@@ -38,7 +38,10 @@ def starts(walker: "Walker", script: str) -> tuple[Started, ...]:
         if words and known(words[0]) and walker.files.found(words[0], (command.place.file,)) == script:
             prefix = (*command.prefix, *by_env(its, command.environment)[0].items(), *_exports(its))
             row = (command.place, command.written, tuple(words[1:]), prefix, bool(command.loops))
-            found.append(Started(*row, any(map(takes_away, its))))
+            kept = _kept(
+                its, {**dict(command.environment), **dict(command.prefix)}, walker.files.text(script)
+            )
+            found.append(Started(*row, any(map(takes_away, its)), kept))
     return tuple(found)
 
 
@@ -49,6 +52,16 @@ def _exports(its: Sequence[Layer]) -> tuple[tuple[str, Value], ...]:
     return tuple((name, value) for name, value in named if known(value) is not None)
 
 
+def _kept(its: Sequence[Layer], exported: Mapping[str, Value], script: str) -> frozenset[str] | None:
+    """The variables that sbatch hands on of those that are exported, None for all."""
+    layer = next((each for each in its if each.program in SUBMITTERS), None)
+    if layer is None:
+        return None
+    option = layer.option("export")
+    value = export.of_submission(None if option is None else option.value or (), exported, script)
+    return None if value is None else frozenset(export.handed_to_job(value, exported))
+
+
 def begin(walker: "Walker", found: Sequence[Started]) -> None:
     """Be in the script as these start it: it has what they export, their words, and no other variable of
     their file."""
@@ -56,8 +69,11 @@ def begin(walker: "Walker", found: Sequence[Started]) -> None:
     bare = any(each.is_bare for each in found)
     for each in walker.assigned if found else ():
         variable = walker.state.get(each.name)
-        if each.place.file in files and variable is not None and (bare or not variable.exported):
-            walker.state.set(each.name, Variable(None))
+        is_kept = not bare and any(one.kept is None or each.name in one.kept for one in found)
+        if each.place.file in files and variable is not None and not (is_kept and variable.exported):
+            of_login = variable.exported and not bare and each.name in export.OF_LOGIN
+            own: Value | None = (Unknown("variable", each.name),) if of_login else None
+            walker.state.set(each.name, Variable(own, of_login))
     for name, place in {name: each.place for each in found for name, _ in each.prefix}.items():
         values = {dict(each.prefix).get(name) for each in found}
         value = values.pop() if len(values) == 1 else None

@@ -100,9 +100,14 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
         if directive.system == "SBATCH":
             found += _of_line(reading, directive)
     submits = submitting(reading)
+    in_front = dict(submits[-1].prefix) if submits else {}
     for variable, name in _VARIABLES.items():
         each = reading.last(variable)
-        if each is not None and (submits or each.place.file != reading.script):
+        if variable in in_front:
+            value = in_front[variable]
+            written = f"{variable}={known(value) or '...'}"
+            found.append(Asked(name, value, written, (submits[-1].place,), "variable"))
+        elif each is not None and (submits or each.place.file != reading.script):
             found.append(Asked(name, each.value, f"{variable}={_text(each)}", (each.place,), "variable"))
     found += _operators(reading)
     if submits:

@@ -19,6 +19,14 @@ from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 
 _NOTHING = ("NONE", "NIL")
+# Of the shell that a login makes, which --export=NONE begins with, or of modules in it.
+OF_LOGIN = frozenset(
+    (
+        *("HOME", "USER", "LOGNAME", "SHELL", "PATH", "TMPDIR", "LANG", "LC_ALL", "MODULEPATH"),
+        *("LD_LIBRARY_PATH", "LIBRARY_PATH", "PYTHONPATH", "CPATH", "MANPATH", "PKG_CONFIG_PATH"),
+    )
+)
+_OF_LINE = re.compile(r"#SBATCH\s(?:[^#\n]*\s)?--export(?:=|\s+)(\S+)")
 _VARIABLE = "SLURM_EXPORT_ENV"
 # A device or a number, which goes on with the value before it: NCCL_IB_HCA=mlx5_0,mlx5_1.
 _OF_A_VALUE = re.compile(
@@ -76,6 +84,27 @@ def named_by(value: Value) -> tuple[tuple[str, Value], ...]:
     """The variables that --export gives a value, with it."""
     given = _read(value, "", ()).given
     return tuple((name, value) for name, value in given if value is not None)
+
+
+def of_submission(given: Value | None, exported: Mapping[str, Value], script: str) -> Value | None:
+    """The --export that counts for a script: that of the command line, else SBATCH_EXPORT, else that of the
+    script's own lines; None where none of them says it (sbatch(1))."""
+    if given is not None:
+        return given
+    if "SBATCH_EXPORT" in exported:
+        return exported["SBATCH_EXPORT"]
+    found = None
+    for line in takewhile(lambda each: not each.strip() or each.startswith("#"), script.splitlines()):
+        found = _OF_LINE.match(line) or found
+    return (found[1].strip("\"'"),) if found else None
+
+
+def handed_to_job(value: Value | None, exported: Mapping[str, Value]) -> dict[str, Value]:
+    """What a job has of what is exported where it is submitted: of Slurm's own variables all."""
+    if value is None:
+        return dict(exported)
+    own = {name: its for name, its in exported.items() if name.startswith("SLURM_")}
+    return own | kept_by(value, exported)
 
 
 def kept_by(value: Value, exported: Mapping[str, Value]) -> dict[str, Value]:

@@ -181,7 +181,11 @@ def _read(
     parts = (*unknown.items(), *more)
     first = _first(reading, place, given) if whole and place.line else place.line
     source = Source(place.file, "\n" * (first - 1) + text)
-    exported = {name: value for name, each in _exported(command) if (value := known(each)) is not None}
+    handed = dict(_exported(command, text))
+    exported = {name: value for name, each in handed.items() if (value := known(each)) is not None}
+    # What --export keeps back is empty there, and not what the shell of who submits has; a login has its own.
+    kept_back = (name for name, _ in command.environment if name not in handed)
+    exported |= {name: "" for name in kept_back if name not in export.OF_LOGIN}
     inner = _with_own_names(_joined(reading, command, source, exported, parts, whole=whole), unknown)
     numbers = {name: str(value) for name, value in sizes(inner).numbers.items()} if inner else {}
     if inner is None or not numbers:
@@ -331,16 +335,17 @@ def _from(submitted: Value, folder: Value) -> Value:
 def _handed_on(command: Command, source: Source) -> dict[str, Value]:
     """What the shell that submits exports, and of which it is not known what it is: sbatch hands it on
     (sbatch(1), --export), and the walk through the script has known values alone."""
-    exported = ((name, value) for name, value in _exported(command) if known(value) is None)
+    exported = ((name, value) for name, value in _exported(command, source.text) if known(value) is None)
     return {name: value for name, value in exported if not _unset(name).search(source.text)}
 
 
-def _exported(command: Command) -> Iterator[tuple[str, Value]]:
-    """What the command that submits has, in front of it and by its --export too. No shell that submits is in
-    the job, and has Slurm's variables of it."""
+def _exported(command: Command, script: str) -> Iterator[tuple[str, Value]]:
+    """What the job has of what is exported to the command that submits, in front of it and by its --export
+    too. No shell that submits is in the job, and has Slurm's variables of it."""
     option = srun.read(command.words)[0].option("export")
-    named = () if option is None else export.named_by(option.value or ())
-    for name, value in {**dict(command.environment), **dict(command.prefix), **dict(named)}.items():
+    there = {**dict(command.environment), **dict(command.prefix)}
+    handed = export.of_submission(None if option is None else option.value or (), there, script)
+    for name, value in export.handed_to_job(handed, there).items():
         yield name, tuple(part for part in value if not (isinstance(part, Unknown) and part.name in NAMES))
 
 
