@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from hpclaunch.convert import left_empty, placeholders
+from hpclaunch.convert import left_empty, placeholders, template_lines
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.inputs import Input
 from hpclaunch.convert.reading import MOST, Setter, ShellReading, Source
@@ -42,7 +42,7 @@ def read(
     of_ranks = [Source(each.name, _ended(each.text)) for each in inputs if each.role == "rank script"]
     if not sources:
         sources, of_ranks = of_ranks, []
-    sources = placeholders.put_in(sources, draft)
+    sources = placeholders.put_in(template_lines.taken_out(sources, draft), draft)
     try:
         reading = walk.read(sources, environment, arguments=arguments, most=MOST)
         is_long = sum(len(each.text) for each in sources) > _LONG
