@@ -81,7 +81,9 @@ def test_a_path_made_absolute_is_known(words: str, lines: str, folder: str) -> N
 def test_the_folder_of_submission_that_cd_and_pwd_name_is_known() -> None:
     lines = 'D=$(cd "${SLURM_SUBMIT_DIR}" && pwd)\nE=$(cd "$D/e" && pwd)'
     assert _mounted(lines, "$D/d:/d,$E:/e") == ["d", "e"]
-    assert _mounted("D=$(cd $UNKNOWN && pwd)", "$D:/d") == [script_cases.ASK]
+    deep = "$(cd " * 40 + "d" + " && pwd)" * 40
+    for unknown in ("$(cd $UNKNOWN && pwd)", "$(cd d && pwd > e)", deep):
+        assert _mounted(f"D={unknown}", "$D:/d") == [script_cases.ASK]
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,8 @@ def gone_and_told(shell: "Walker", body: Statement) -> Value | None:
     words = [word.written for word in (*first.words[:1], *last.words)]
     if words not in (["cd", "pwd"], ["cd", "pwd", "-P"]) or len(first.words) != 2 or last.redirections:
         return None
+    if any(sign in first.words[1].written for sign in ("$(", "`")):
+        return None  # what writes it would be gone through again, at each depth twice
     there = _from(_of(shell, "PWD") or SUBMITTED, shell.expander.value(first.words[1]))
     begins = there[:1] == SUBMITTED or isinstance(there[0], str)
     return there if begins and known(there[1:]) is not None else None
