@@ -338,3 +338,12 @@ def test_files_that_fujitsus_mpiexec_is_given_are_not_the_program(given: str) ->
     found = _of(f"#PJM -L node=2\n#PJM --mpi proc=8\nmpiexec {given} ./heat in.dat")
     assert any(each.became == "command: ./heat in.dat" for each in found.findings)
     assert given.split(" -")[0] in {each.what for each in found.findings}
+
+
+@pytest.mark.parametrize(("head", "said"), [("PJM -L node=2", False), ("PBS -l nodes=2:ppn=4", True)])
+def test_what_mpiexec_hands_on_to_other_hosts_is_said_of_open_mpi_alone(head: str, said: bool) -> None:
+    text = f"#!/bin/sh\n#{head}\nexport A=1\nmpiexec -n 8 ./t\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    (its,) = [each for each in found.findings if each.became == "env of all ranks"]
+    assert ("ranks there did not have the rest" in its.why) == said
+    assert ("is not told" in its.why) != said

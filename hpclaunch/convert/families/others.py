@@ -38,6 +38,10 @@ from hpclaunch.values.conversion import Finding, Place
 
 # Elsewhere each is most likely another program of that name.
 _OWN = {"LOADLEVELER": ("poe", "runjob"), "COBALT": ("runjob",), "BSUB": ("lrun",)}
+_BY_NAME = "mpirun hands on to other hosts what -x names alone: ranks there did not have the rest"
+_BY_PJM = (
+    "whether the mpiexec of PJM's jobs handed it on to other hosts, where -x does not name it, is not told"
+)
 _MOST_NAMED = 20  # variables
 _ANOTHER = "make a job file of it too, where it is to run"
 _TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
@@ -280,7 +284,9 @@ def _exported(reading: ShellReading, run: _Start, draft: Draft) -> None:
     put_exported(reading, run.command, ranks, draft)
     found = [str(key[1]) for key in draft.facts if key[0] == "env" and len(key) == 2]
     if starter.program == "mpirun" and found and draft.number("nodes") != 1:
-        why = "mpirun hands on to other hosts what -x names alone: ranks there did not have the rest"
+        # Fujitsu's mpiexec is made of Open MPI, and what Open MPI's manual says need not hold for it.
+        of_pjm = any(each.system == "PJM" for each in reading.directives)
+        why = _BY_PJM if of_pjm else _BY_NAME
         todo = "take out of env what they are not to have"
         what = ", ".join(found[:_MOST_NAMED])
         draft.say("assumed", (run.command.place,), what, became="env of all ranks", why=why, todo=todo)
