@@ -47,6 +47,8 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "secrets": _lines("export A#_TOKEN=Hunter2secret#"),
     "directives": _lines("#SBATCH --comment=x"),
     "sources": _lines("source x#.sh"),
+    "sources and exports": _lines("source x#.sh\nexport V#=1"),
+    "options of srun": lambda n: _HEAD + _RUN.replace("--mpi", f"{'-v ' * n}--mpi"),
     "comments": _lines("# words and words"),
     "mounts": lambda n: (
         _HEAD + _RUN.replace("./t", f"--container-mounts={','.join(f'/a{i}:/b{i}' for i in range(n))} ./t")

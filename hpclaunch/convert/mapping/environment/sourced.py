@@ -2,7 +2,10 @@
 command writes: asked for."""
 
 import re
+from bisect import insort
 from collections.abc import Sequence
+from itertools import islice
+from operator import itemgetter
 from os.path import basename
 
 from msgspec import Struct, structs
@@ -80,20 +83,26 @@ def _say_kept(reading: ShellReading, draft: Draft) -> None:
     runs = [each for each in reading.commands if its is not None and each.place in its.places]
     used = {name for each in runs for name in reading.used_by(each)}
     used |= {str(key[1]) for key in draft.facts if key[0] == "env" and len(key) == 2}
-    given = [each for name in sorted(used) if (each := reading.last(name))]
-    for place, file in files.items():
-        kept = [each for each in given if _is_kept(each, place, behind[place])]
+    found = (each for name in used if (each := reading.last(name)))
+    given = sorted((each for each in found if _is_of_a_line(each)), key=lambda each: each.behind)
+    before: list[tuple[str, Assigned]] = []  # of the file that is looked at, by their names
+    at = 0
+    for place, file in sorted(files.items(), key=lambda row: behind[row[0]]):
+        while at < len(given) and given[at].behind <= behind[place]:
+            insort(before, (given[at].name, given[at]), key=itemgetter(0))
+            at += 1
+        kept = list(islice((each for _, each in before if _is_before(each.place, place)), _MOST_NAMES))
         if kept:
-            names = ", ".join(each.name for each in kept[:_MOST_NAMES])
+            names = ", ".join(each.name for each in kept)
             why = f"{file} was not given, and may give another value to {names}"
             places = [place, *(each.place for each in kept)]
             todo = "convert again with it, or see that the values in the job file are those that count"
             draft.say("assumed", places, f"source {file}", why=why, todo=todo)
 
 
-def _is_kept(each: Assigned, place: Place, behind: tuple[int, int]) -> bool:
-    """Whether its value is from a line before that, and not from the command line."""
-    return each.behind <= behind and _is_before(each.place, place) and not each.place.file.startswith("--")
+def _is_of_a_line(each: Assigned) -> bool:
+    """Whether its value is from a line, and not from the command line."""
+    return not each.place.file.startswith("--")
 
 
 def _what(each: Setter) -> str:

@@ -27,6 +27,7 @@ _WRITE = "write what it says in the job file: what no key says is for sites.NAME
 
 def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
     """Ask for the keys of the job that such options of the run would tell, when all else is in the draft."""
+    asked = {each.what for each in draft.findings if (each.kind, each.key) == ("question", "")}
     for each in run.asked:
         names = list(_names(reading, each))
         keys: dict[Key, None] = {KEYS[name]: None for name in names if name in KEYS}
@@ -39,18 +40,24 @@ def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
             keys[("command",)] = None
             why = f"whether {each.written} is options of srun or the program itself is not told"
         todo = (_DECIDES if "--env" in why else _WRITE) if "it depends on" in why else _TODO
-        plain = ("question", each.written, "")
-        rest = []
-        for found in draft.findings:
-            if (found.kind, found.what, found.key) != plain:
-                rest.append(found)
-            elif not keys:
-                rest.append(structs.replace(found, why=why, todo=todo) if why else found)
-        draft.findings[:] = rest
+        if each.written in asked:  # of few options: there may be thousands of others
+            _say_instead(each, why, todo, draft, keeps=not keys)
         for key in keys:
             draft.unsay(key)
             question = f"{dotted(key)}: {why or f'whether srun gets {each.written} is not told'}"
             draft.ask(key, question, each.places, each.written, todo=todo)
+
+
+def _say_instead(each: Asked, why: str, todo: str, draft: Draft, *, keeps: bool) -> None:
+    """What was asked of the option as a whole has its reason now, or is gone where its keys are asked for."""
+    plain = ("question", each.written, "")
+    rest = []
+    for found in draft.findings:
+        if (found.kind, found.what, found.key) != plain:
+            rest.append(found)
+        elif keeps:
+            rest.append(structs.replace(found, why=why, todo=todo) if why else found)
+    draft.findings[:] = rest
 
 
 def _asks_for_mounts(draft: Draft) -> bool:
