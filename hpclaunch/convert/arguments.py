@@ -10,6 +10,7 @@ from msgspec import structs
 from hpclaunch.convert.draft import Draft, dotted, sayable
 from hpclaunch.convert.reading import Assigned, ShellReading
 from hpclaunch.convert.shell.started import words_of
+from hpclaunch.readback.shell.positional import is_all
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Finding, Place
 
@@ -38,7 +39,7 @@ def told(reading: ShellReading, draft: Draft) -> list[Finding]:
         what = f"the script's arguments: {shlex.join(reading.arguments) or 'none'}"
         why = "the commands that use them have their values"
         return [*found, Finding("carried", (_OPTION,), sayable(what), why=why)]
-    if given is not None:
+    if given is not None and not any(map(is_all, given)):
         return found
     several = _several(reading)
     names = _made_of_them(reading)

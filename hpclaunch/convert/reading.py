@@ -177,7 +177,7 @@ class Setter(Struct, frozen=True):
 class Started(Struct, frozen=True):
     """A command of another input that starts the script, with the words behind the script's name and the
     variables in front of it. `is_bare`: the script has no other variables of that input's; `kept`: the names
-    of those that it has, None for all that are exported."""
+    of those that it has of sbatch, None for all that are exported."""
 
     place: Place
     written: str

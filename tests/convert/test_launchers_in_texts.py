@@ -169,3 +169,17 @@ def test_a_container_that_the_script_starts_itself_has_its_launcher_read(
     assert {each.name: each.told for each in found.launch}["ranks"] == "8 on each node"
     command = next(each.became for each in found.findings if each.key == "command" and each.became)
     assert "torchrun" not in command
+
+
+@pytest.mark.parametrize(
+    ("body", "command"),
+    [
+        ('bash -c "srun --mpi=none ./t $lr"', 'exec ./t "$lr"'),
+        ("O=/o/$lr; bash -c \"cd /w; srun --mpi=none ./t '$O' \\$lr\"", script_cases.ASK),
+        ("bash <<E\nsrun --mpi=none ./t $lr\nE\n", 'exec ./t "$lr"'),
+        ("bash -c 'srun --mpi=none ./t $lr'", ["./t"]),
+        ('export lr; bash -c "srun --mpi=none ./t $lr"', 'exec ./t "$lr"'),
+    ],
+)
+def test_what_a_loop_puts_into_the_text_of_another_shell_does_not_vanish(body: str, command: object) -> None:
+    assert _job(f"for lr in 0.1 0.2; do {body}; done".replace("\n; done", "\ndone"))["command"] == command

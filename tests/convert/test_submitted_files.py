@@ -145,3 +145,28 @@ def test_its_lines_are_told_where_it_is_submitted_from_another_folder_too() -> N
     found = _converted(f"{echoed}\ncd a\nsbatch j.sh")
     assert _facts(loaded(found.job)) == _WHOLE
     assert not [each for each in found.findings if "it writes a file" in each.why]
+
+
+_ASKED = "sbatch -N 2 --gpus-per-node=8 -t 10"
+_SUBMITTED = '#!/bin/bash\nsrun --mpi=none --ntasks-per-node=8 ./t $A "$@"\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (f"ssh login {_ASKED} run.sub x", ["x"]),
+        (f"ssh -q me@login 'cd /p && A=2 {_ASKED} run.sub'", ["2"]),
+        (f'J=$(ssh login "{_ASKED} --parsable run.sub x")', ["x"]),
+        (f"ssh login <<'E'\ncd /p\n{_ASKED} run.sub x\nE", ["x"]),
+        (f"ssh login bash -s <<'E'\n{_ASKED} run.sub x\nE", ["x"]),
+        (f"ssh login '{_ASKED}' < run.sub", []),
+        (f"ssh login {_ASKED} <<'E'\n{_SUBMITTED.replace(' $A', '')}E", []),
+        (f"for h in a b; do ssh $h {_ASKED} run.sub $h; done", None),
+    ],
+)
+def test_what_ssh_has_a_login_node_submit_is_the_job(line: str, words: list[str] | None) -> None:
+    texts = {"go.sh": f"#!/bin/bash\nexport A=1\n{line}\n"}
+    texts |= {} if "srun" in line else {"run.sub": _SUBMITTED}
+    job = loaded(convert(classified(texts), Options({})).job or "")
+    assert [job.get(key) for key in ("nodes", "gpus_per_node", "time")] == ["2", "8", "00:10:00"]
+    assert job["command"] == (ASK if words is None else ["./t", *words])

@@ -220,3 +220,35 @@ def test_what_a_login_sets_is_that_of_the_job_where_export_hands_on_nothing() ->
         texts |= {"run.sub": f"#!/bin/bash\n{job}"} if submitted.startswith("run") else {}
         found = loaded(convert(classified(texts), Options({})).job or "")
         assert found["command"] == 'export PATH=/b:"$PATH"; exec ./t'
+
+
+_SHIFTS = '#!/bin/bash\n#SBATCH -N 2 -t 10\n{shift}srun --mpi=none ./t "$@"\n'
+
+
+@pytest.mark.parametrize(
+    ("submits", "shift", "words"),
+    [
+        ("sbatch {} a 'b c'", "shift\n", ["b c"]),
+        ('run() {{ sbatch {} "${{@:2}}"; }}; run 2 --lr 1 "$@"', "", ["--lr", "1"]),
+        ('set -- x --lr 1 "$@"; sbatch {} "${{@:2:2}}"', "", ["--lr", "1"]),
+        ('sbatch {} --lr 1 "$@"', "", ["--lr", "1"]),
+        ("for lr in 1 2; do sbatch {} --lr $lr; done", "", None),
+    ],
+)
+@pytest.mark.parametrize("way", ["file", "here", "written"])
+def test_a_job_has_the_words_behind_the_name_of_its_script(
+    submits: str, shift: str, words: list[str] | None, way: str
+) -> None:
+    job = _SHIFTS.format(shift=shift)
+    line = submits.format("/dev/stdin" if way == "here" else "run.sub")
+    before = f"cat > run.sub <<'E'\n{job}E\n" if way == "written" else ""
+    line = line if way != "here" else line.replace("/dev/stdin", "/dev/stdin <<'E'", 1) + f"\n{job}E"
+    texts = {"go.sh": f"#!/bin/bash\n{before}{line}\n"} | ({"run.sub": job} if way == "file" else {})
+    found = loaded(convert(classified(texts), Options({})).job or "")
+    assert found["command"] == (ASK if words is None else ["./t", *words])
+
+
+def test_a_script_that_sbatch_reads_has_no_words_behind_its_name() -> None:
+    text = '#!/bin/bash\nA="$@"\nsbatch -N 2 -t 9 <<E\n#!/bin/bash\nsrun --mpi=none ./t $A "\\$@"\nE\n'
+    found = convert(classified({"go.sh": text}), Options({}, arguments=("-x", "1")))
+    assert loaded(found.job or "")["command"] == ["./t", "-x", "1"]

@@ -44,7 +44,7 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     """The layer "ssh" with its host as the one word, and the remote command."""
     options, hosts, rest = _taken(words)
     if _is_read_again(rest):
-        rest = [("sh",), ("-c",), _joined(rest)]
+        rest = [("sh",), ("-c",), joined(rest)]
     return Layer("ssh", tuple(options), hosts), rest
 
 
@@ -76,5 +76,6 @@ def _is_read_again(words: Sequence[Value]) -> bool:
     return any(isinstance(part, str) and _SPECIAL.search(part) for word in words for part in word)
 
 
-def _joined(words: Sequence[Value]) -> Value:
+def joined(words: Sequence[Value]) -> Value:
+    """The words as the one text that the remote shell reads."""
     return join([part for index, word in enumerate(words) for part in ((" ", *word) if index else word)])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hpclaunch.convert.programs import ssh
 from hpclaunch.convert.programs.layers import layers
-from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, DOCKERS, SHELLS, STEPS, any_of
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, DOCKERS, SHELLS, STEPS, SUBMITTERS, any_of
 from hpclaunch.convert.programs.plain import IN_FRONT, by_env, takes_away
 from hpclaunch.convert.shell import remote_files, started_files
 from hpclaunch.convert.shell.folder import OF_PROCESS
@@ -15,6 +15,7 @@ from hpclaunch.convert.shell.names import with_names
 from hpclaunch.convert.shell.started_files import Script
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.positional import handed_on
+from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.state import Variable
 from hpclaunch.readback.shell.statements import Function, Group
 from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, base_name, join, known, known_parts
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH)}(?=[\s;\"']|$)")
 # What is in a file among the sources is no text for a container that it starts.
 _STARTS_IN_FILE = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH, DOCKERS)}(?=[\s;\"']|$)")
+_SUBMITS = re.compile(rf"(?:^|[\s;&|(`]){any_of(SUBMITTERS)}(?=[\s;]|$)")
 _IN_FRONT = IN_FRONT | {"sudo"}
 _PERHAPS = _IN_FRONT | {*SHELLS}
 # What hands the environment on, where a program of another machine or container may get it as it is.
@@ -43,7 +45,7 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
     exported, and nothing of what it is given comes back. False for any other command."""
     first = known(words[0]) if words else None
     if first in ssh.TABLES:
-        return _over_hosts(shell, words)
+        return _submitted(shell, words) or _over_hosts(shell, words)
     if first and "/" not in first and first not in _PERHAPS:
         return False
     its = layers(words)
@@ -52,7 +54,7 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
     found = _script(shell, words)
     if found is None:
         return False
-    text, unknown = with_names(found.text)
+    text, unknown = _with_names(shell, found.text)
     if len(text) > _LONGEST or shell.children >= _DEEPEST:
         return False
     if (
@@ -76,6 +78,33 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
     return True
 
 
+def _submitted(shell: "Walker", words: Sequence[Value]) -> bool:
+    """Walk what ssh has a login node submit: the job is that of sbatch, and not of the script around ssh."""
+    remote = ssh.read(words)[1]
+    given = shell.input
+    value: Value | None
+    arguments: Sequence[Value] = ()
+    if remote and base_name(remote[0]) not in SHELLS:
+        value = ssh.joined(remote)
+    else:
+        value, arguments = _text(remote, given.text) or (None, ())
+    if value is given.text:
+        given = Input("")
+    if value is None:
+        return False
+    text, unknown = _with_names(shell, value)
+    if not _SUBMITS.search(text) or len(text) > _LONGEST or shell.children >= _DEEPEST:
+        return False
+    try:
+        body = shell.parsed(text)
+    except ScriptError:
+        return False
+    exported = [name for name, _ in shell.environment()]
+    with shell.within(background=False):
+        _walk(shell, body, unknown, tuple(arguments), {}, exported, given)
+    return True
+
+
 def _over_hosts(shell: "Walker", words: Sequence[Value]) -> bool:
     """Walk what ssh starts on hosts where that is a script among the sources which starts ranks: it has
     nothing of what is exported here (sshd(8), "LOGIN PROCESS")."""
@@ -83,7 +112,7 @@ def _over_hosts(shell: "Walker", words: Sequence[Value]) -> bool:
     if found is None or shell.children >= _DEEPEST:
         return False
     value, script = found
-    text, unknown = with_names(value if script is None else script.text)
+    text, unknown = _with_names(shell, value if script is None else script.text)
     if len(text) > _LONGEST:
         return False
     place = shell.place
@@ -106,6 +135,11 @@ def _over_hosts(shell: "Walker", words: Sequence[Value]) -> bool:
     return True
 
 
+def _with_names(shell: "Walker", value: Value) -> tuple[str, dict[str, Unknown | IfSet | Names]]:
+    """As `with_names`: a variable of this shell, such as that of a loop, need not be one of the other's."""
+    return with_names(value, lambda name: shell.state.get(name) is not None)
+
+
 def _script(shell: "Walker", words: Sequence[Value]) -> Script | None:
     """What a shell is given with these words."""
     is_shell = bool(words) and base_name(words[0]) in SHELLS
@@ -120,13 +154,15 @@ def _walk(
     arguments: tuple[Value, ...],
     given: Mapping[str, Value],
     removed: Collection[str],
+    reads: Input | None = None,
 ) -> None:
     """Walk what another shell is given: it has what is exported, and nothing of it comes back. `unknown` are
-    names that stand for parts of its text, `given` what env in front of it exports, and `removed` what that
-    takes away."""
+    names that stand for parts of its text, `given` what env in front of it exports, `removed` what that
+    takes away, and `reads` what its own commands read."""
     before = shell.state
     shell.unnamed |= unknown
     with shell.as_another():
+        shell.input = reads or shell.input
         state = shell.state
         for name in list(before.names()):
             variable = before.own(name)

@@ -11,6 +11,7 @@ from hpclaunch.convert.programs.plain import IN_FRONT, by_env, takes_away
 from hpclaunch.convert.reading import Assigned, Started
 from hpclaunch.convert.shell.choose import starts_steps
 from hpclaunch.readback.shell import inside
+from hpclaunch.readback.shell.positional import handed_on, is_all
 from hpclaunch.readback.shell.state import Variable
 from hpclaunch.readback.shell.values import Unknown, Value, base_name, known
 
@@ -31,6 +32,8 @@ def starts(walker: "Walker", script: str) -> tuple[Started, ...]:
         if command.within and all(each.program not in SUBMITTERS for each in its):
             continue  # of sbatch a line takes the number of the job, which runs all the same
         words = list(its[-1].words)
+        if not words and any(each.program == "sbatch" for each in its) and command.reads is not None:
+            words = [command.reads]  # sbatch < run.sub
         if any(each.program not in around for each in its[:-1]) or not words:
             continue
         if base_name(words[0]) in SHELLS:
@@ -53,13 +56,13 @@ def _exports(its: Sequence[Layer]) -> tuple[tuple[str, Value], ...]:
 
 
 def _kept(its: Sequence[Layer], exported: Mapping[str, Value], script: str) -> frozenset[str] | None:
-    """The variables that sbatch hands on of those that are exported, None for all."""
+    """The variables that sbatch hands on of those that are exported to it, None for any other command."""
     layer = next((each for each in its if each.program in SUBMITTERS), None)
     if layer is None:
         return None
     option = layer.option("export")
     value = export.of_submission(None if option is None else option.value or (), exported, script)
-    return None if value is None else frozenset(export.handed_to_job(value, exported))
+    return frozenset(export.handed_to_job(value, exported))
 
 
 def begin(walker: "Walker", found: Sequence[Started]) -> None:
@@ -82,18 +85,19 @@ def begin(walker: "Walker", found: Sequence[Started]) -> None:
         walker.state.set(name, Variable(as_inside(value), exported=True))
         walker.assigned.append(Assigned(name, value, place, exported=True))
     words = words_of(found)
-    walker.state.arguments = None if words is None else tuple(map(as_inside, words))
+    walker.state.arguments = None if words is None else handed_on(tuple(map(as_inside, words)), None)
 
 
 def words_of(found: Sequence[Started]) -> tuple[Value, ...] | None:
     """The words behind the script's name that all of them have, None where they differ or are not told: what
-    a loop around them, or the words behind the other script's name, put there."""
+    a loop around them, or the words behind the other script's name, put there. Those that are handed on by
+    "$@" are one word of them."""
     words = {each.words for each in found}
     if len(words) != 1:
         return None
     (only,) = words
-    is_told = all(known(word) is not None for word in only)
-    if not is_told and (any(each.in_loop for each in found) or any(map(_is_from_outside, only))):
+    untold = [word for word in only if known(word) is None and not is_all(word)]
+    if untold and (any(each.in_loop for each in found) or any(map(_is_from_outside, untold))):
         return None
     return only
 

@@ -17,6 +17,7 @@ from hpclaunch.convert.shell.started import as_inside, begin, starts
 from hpclaunch.convert.shell.walker import Walker
 from hpclaunch.readback.shell import inside, outside
 from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.positional import handed_on
 from hpclaunch.readback.shell.state import Variable
 from hpclaunch.readback.shell.values import Part, Value, known
 from hpclaunch.values.conversion import Place
@@ -33,18 +34,19 @@ def read(
     parts: Parts = (),
     arguments: Sequence[str] | None = None,
     most: int | None = None,
+    words: tuple[Value, ...] | None = None,
 ) -> ShellReading:
     """Walk the sources. `environment` is what the operator exported beside them, and `script` the name of the
     source that is submitted or run; None: the one that has #SBATCH lines or starts something. `parts` are
     variables of which something is known, and `arguments` what stood behind the script's name, None where
-    nobody said it: what another source that starts the script has there counts then. With more commands than
-    `most`, but for those of the shell, or more variables the walk is over: what was found is no launcher and
-    has no statements.
+    nobody said it: what another source that starts the script has there counts then, or `words`, of which
+    some may not be told. With more commands than `most`, but for those of the shell, or more variables the
+    walk is over: what was found is no launcher and has no statements.
 
     A source that another one sources is walked there, and not before. Raises InputError with file and line
     for a text that no shell would take. A script that submits itself is walked as it behaves in its job.
     """
-    given = _Given(environment, parts, arguments, most)
+    given = _Given(environment, parts, arguments, most, words)
     found = _read(sources, script, given)
     if not itself.may_submit(found):
         return found
@@ -62,6 +64,7 @@ class _Given(Struct, frozen=True):
     parts: Parts
     arguments: Sequence[str] | None
     most: int | None
+    words: tuple[Value, ...] | None
 
 
 def _read(
@@ -157,6 +160,8 @@ def _begun(
     walker.commands += [each for each, _ in submitted]
     if arguments is not None and (not submitted or walker.state.arguments is None):
         walker.state.arguments = tuple((inside(each),) if each else () for each in arguments)
+    elif given.words is not None:
+        walker.state.arguments = handed_on(tuple(map(as_inside, given.words)), None)
     walker.script = main
     return begun
 

@@ -20,7 +20,7 @@ from hpclaunch.readback.shell.values import Part, Value, join, known, shown
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
 
-_STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _PRINT = ("echo", "printf")
 # They leave the text of a file that is among their words as it is.
 _LEAVE = frozenset((*_PRINT, "cat", "chmod", "chown", "ls", "source", ".", "touch", "sync", "grep", "tee"))
@@ -39,7 +39,7 @@ class Written(Struct, frozen=True):
 def of(shell: "Walker", path: Value, written: str) -> Written | None:
     """The text of the file when it is sourced here, None where the script does not write it, or not for
     certain: on a condition, before a `cd`, by another program. `written` is the path as it stands there."""
-    if known(path) in _STDIN:
+    if known(path) in STDIN:
         given = shell.input.text
         return None if given is None else Written(given)
     began = folder.in_which_it_began(shell.state)

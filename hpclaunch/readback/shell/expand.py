@@ -335,6 +335,10 @@ class Expander(Lookup):
         if arguments and start is not None and start < 0:
             start += len(values) + 1
         told = all(map(is_one_word, values)) if expansion.of_all or arguments else None not in texts
+        if arguments and start is not None and start > 0 and (not cuts or (count is not None and count >= 0)):
+            # How many words stand behind those that are cut off changes nothing.
+            told = all(map(is_one_word, values[: start - 1 + (count or 0)]))
+            told = told and (start <= len(values) or all(map(is_one_word, values)))
         if start is None or (cuts and count is None) or not told or (arguments and start < 1):
             return unknown
         if arguments:

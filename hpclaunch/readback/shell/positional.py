@@ -16,11 +16,11 @@ Arguments = tuple[Value, ...] | None
 
 def handed_on(words: Sequence[Value], own: Arguments) -> Arguments:
     """The arguments that these words are, `own` those of the shell; None where nobody tells one of them."""
-    if own is not None or not any(map(_is_all, words)):
+    if own is not None or not any(map(is_all, words)):
         return tuple(words)
     if len(words) == 1:
         return None
-    return tuple(_with(word, splits=True) if _is_all(word) else word for word in words)
+    return tuple(_with(word, splits=True) if is_all(word) else word for word in words)
 
 
 def behind(arguments: Sequence[Value], number: int) -> Value | None:
@@ -36,14 +36,15 @@ def behind(arguments: Sequence[Value], number: int) -> Value | None:
 
 def all_of(arguments: Sequence[Value]) -> list[Value]:
     """What "$@" is: each of them a word, as it was where they were handed on."""
-    return [_with(each, splits=False) if _is_all(each) else each for each in arguments]
+    return [_with(each, splits=False) if is_all(each) else each for each in arguments]
 
 
 def _hands_all_on(word: Value) -> bool:
-    return _is_all(word) and may_be_many(word)
+    return is_all(word) and may_be_many(word)
 
 
-def _is_all(word: Value) -> bool:
+def is_all(word: Value) -> bool:
+    """Whether the word is "$@" of a shell whose arguments nobody tells."""
     part = word[0] if len(word) == 1 else ""
     return isinstance(part, Unknown) and part.kind == "argument" and part.name == "@"
 

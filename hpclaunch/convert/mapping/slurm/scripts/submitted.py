@@ -22,6 +22,7 @@ from hpclaunch.convert.programs.slurm_variables import NAMES
 from hpclaunch.convert.reading import Assigned, Command, Directive, Output, ShellReading, Source, Sourced
 from hpclaunch.convert.shell import folder, walk
 from hpclaunch.convert.shell.names import STANDS, with_names
+from hpclaunch.convert.shell.written_files import STDIN
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import IfSet, Names, Part, Unknown, Value, join, known, program_of, shown
 from hpclaunch.values.conversion import Place
@@ -74,7 +75,7 @@ def _given(writers: "_Writers", command: Command) -> tuple[Value | None, Place, 
     wrap = layer.option("wrap")
     if wrap is not None:
         return wrap.value, command.place, True
-    if not rest:
+    if not rest or known(rest[0]) in STDIN:
         return command.stdin, command.place, False
     if command.script is not None:
         return command.script, structs.replace(command.place, line=0, last=0), False
@@ -274,7 +275,7 @@ def _joined(
     *,
     whole: bool,
 ) -> ShellReading | None:
-    inner = _walked(source, tuple(environment.items()), parts)
+    inner = _walked(source, tuple(environment.items()), parts, _words(command))
     if inner is None:
         return None
     place = command.place
@@ -309,6 +310,15 @@ def _joined(
         of_submitted=inner.statements if whole else (),
         required=reading.required | inner.required,
     )
+
+
+def _words(command: Command) -> tuple[Value, ...] | None:
+    """What stands behind the script's name: nothing where sbatch reads a script or has it from --wrap. None
+    where other schedulers take it for options."""
+    if command.program != "sbatch":
+        return None
+    rest = srun.read(command.words)[1]
+    return tuple(tuple(_of_loop(part, command) for part in word) for word in rest[1:])
 
 
 def _as_written(directive: Directive, parts: walk.Parts) -> Directive:
@@ -360,10 +370,13 @@ def _with(handed: dict[str, Value], command: Command) -> tuple[tuple[str, Value]
 
 @lru_cache(maxsize=4)  # a family that asks whether the script is its own is asked to convert it next
 def _walked(
-    source: Source, environment: tuple[tuple[str, str], ...], parts: walk.Parts
+    source: Source,
+    environment: tuple[tuple[str, str], ...],
+    parts: walk.Parts,
+    words: tuple[Value, ...] | None,
 ) -> ShellReading | None:
     try:
-        return walk.read((source,), dict(environment), source.name, parts)
+        return walk.read((source,), dict(environment), source.name, parts, words=words)
     except (ScriptError, InputError):
         return None
 

@@ -265,6 +265,8 @@ def _without_arguments(
     """The words without "$@", where the script does without arguments: nobody gave it any."""
     kept = [word for word in words if not _is_all_arguments(word)]
     given = reading.arguments is not None  # and what became of them is not told
+    its = (word for each in reading.started for word in each.words if known(word) is None)
+    given = given or not all(map(_is_all_arguments, its))
     if kept == words or given or _is_all_arguments(words[0]):
         return words
     pairs = itertools.pairwise(words)
