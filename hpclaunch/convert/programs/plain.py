@@ -122,13 +122,13 @@ def behind_env(words: Sequence[Value], exported: _Pairs, prefix: _Pairs) -> tupl
     reach the ranks is said."""
     if not any(base_name(word) == "env" for word in words):
         return exported, prefix
-    given, removed = by_env(layers(words), (*exported, *prefix))
+    its = layers(words)
+    # What is exported may be much, and most of env takes nothing of it away.
+    takes = any(each.option("unset") or each.option("ignore-environment") for each in its)
+    given, removed = by_env(its, (*exported, *prefix) if takes else ())
     gone = {name for name in removed if _OF_STARTERS.match(name)}
-    if not given and not gone:
-        return exported, prefix
-    in_front = {**dict(prefix), **given}
-    kept = tuple(pair for pair in exported if pair[0] not in gone)
-    return kept, tuple(pair for pair in in_front.items() if pair[0] not in gone)
+    kept = tuple(pair for pair in exported if pair[0] not in gone) if gone else exported
+    return kept, tuple(pair for pair in {**dict(prefix), **given}.items() if pair[0] not in gone)
 
 
 def takes_away(layer: Layer) -> bool:

@@ -36,6 +36,7 @@ _BASH = "bash"  # another shell has no functions from its environment
 _GIVES_TEXT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
 _NAMES = re.compile(r"[\w.:-]+")
 _PER_STEP = 50
+_PER_NAME = 5
 _LONGEST = 100_000
 _DEEPEST = 5
 
@@ -99,7 +100,8 @@ def _submitted(shell: "Walker", words: Sequence[Value]) -> bool:
         body = shell.parsed(text)
     except ScriptError:
         return False
-    exported = [name for name, _ in shell.environment()]
+    exported = frozenset(name for name, _ in shell.environment())
+    shell.spend(len(exported) // _PER_NAME)
     with shell.within(background=False):
         _walk(shell, body, unknown, tuple(arguments), {}, exported, given)
     return True
@@ -116,7 +118,7 @@ def _over_hosts(shell: "Walker", words: Sequence[Value]) -> bool:
     if len(text) > _LONGEST:
         return False
     place = shell.place
-    exported = [name for name, _ in shell.environment()]
+    exported = frozenset(name for name, _ in shell.environment())
     with shell.within(loops=remote_files.loops(shell, words), background=False):
         if script is None:
             try:

@@ -313,12 +313,12 @@ def _joined(
 
 
 def _words(command: Command) -> tuple[Value, ...] | None:
-    """What stands behind the script's name: nothing where sbatch reads a script or has it from --wrap. None
-    where other schedulers take it for options."""
+    """What stands behind the script's name, None for nothing: the operator may have it submitted with words
+    of his own. Other schedulers take them for options."""
     if command.program != "sbatch":
         return None
     rest = srun.read(command.words)[1]
-    return tuple(tuple(_of_loop(part, command) for part in word) for word in rest[1:])
+    return tuple(tuple(_of_loop(part, command) for part in word) for word in rest[1:]) or None
 
 
 def _as_written(directive: Directive, parts: walk.Parts) -> Directive:

@@ -264,7 +264,8 @@ def _without_arguments(
 ) -> list[Value]:
     """The words without "$@", where the script does without arguments: nobody gave it any."""
     kept = [word for word in words if not _is_all_arguments(word)]
-    given = reading.arguments is not None  # and what became of them is not told
+    # What became of them is not told; a script that the script itself submits has none of them.
+    given = reading.arguments is not None and not reading.of_submitted
     its = (word for each in reading.started for word in each.words if known(word) is None)
     given = given or not all(map(_is_all_arguments, its))
     if kept == words or given or _is_all_arguments(words[0]):
