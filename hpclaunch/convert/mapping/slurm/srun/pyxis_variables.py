@@ -12,6 +12,7 @@ from hpclaunch.readback.shell.values import Value, known
 _PREFIX = "PYXIS_CONTAINER_"
 _OF_STEPD = "_SLURM_SPANK_OPTION_pyxis_"
 _OF_PLUGINS = (f"SLURM_SPANK_{_OF_STEPD}", _OF_STEPD)
+_FIRST = (_PREFIX, *_OF_PLUGINS)
 _VALUES = frozenset(("IMAGE", "MOUNTS", "WORKDIR", "NAME", "SAVE", "ENV"))
 # What 1 and what 0 stand for.
 _SWITCHES = {
@@ -30,7 +31,8 @@ def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> It
     """Those of the variables that are exported to the srun, but for what its own options say. Slurm tells
     Pyxis its own as options, before Pyxis looks for others."""
     names = {each.name for each in given}
-    exported = {**dict(command.environment), **dict(command.prefix)}
+    every = (*command.environment, *command.prefix)  # may be thousands, for each of thousands of steps
+    exported = {variable: value for variable, value in every if variable.startswith(_FIRST)}
     for variable, value in sorted(exported.items(), key=lambda pair: pair[0].startswith(_PREFIX)):
         name, text = _option(variable, value)
         if not name or name in names or _OPPOSITE.get(name) in names:

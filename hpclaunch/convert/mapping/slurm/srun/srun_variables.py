@@ -37,11 +37,12 @@ def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> It
     names = {each.name for each in given}
     told_elsewhere = {each.place for each in reading.directives}  # which sbatch sets itself
     prefix = dict(command.prefix)
-    for variable, value in {**dict(command.environment), **prefix}.items():
-        name = _OPTIONS.get(variable)
+    every = (*command.environment, *command.prefix)
+    for variable, value in {variable: value for variable, value in every if variable in _OPTIONS}.items():
+        name = _OPTIONS[variable]
         in_front = variable in prefix
         each = reading.last(variable)
-        if name is None or name in names:
+        if name in names:
             continue
         if not in_front and (each is None or each.place in told_elsewhere):
             continue
