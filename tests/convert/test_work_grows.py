@@ -48,6 +48,9 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "directives": _lines("#SBATCH --comment=x"),
     "sources": _lines("source x#.sh"),
     "sources and exports": _lines("source x#.sh\nexport V#=1"),
+    "exports and steps": lambda n: (
+        _HEAD + "".join(f"export V{i}=1\n" for i in range(n)) + "srun -n 1 -N 1 ./s\n" * n + _RUN
+    ),
     "options of srun": lambda n: _HEAD + _RUN.replace("--mpi", f"{'-v ' * n}--mpi"),
     "comments": _lines("# words and words"),
     "mounts": lambda n: (

@@ -1,11 +1,13 @@
 """One step of a job -> its entry in `setup`, `before_each` or `after`."""
 
 import shlex
+from collections import ChainMap
 from collections.abc import Collection, Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from hpclaunch.convert import shared_exports
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import (
     missing_folders,
@@ -152,8 +154,8 @@ def _why_not(command: Command, made: _Made, key: str) -> tuple[str, str]:
 def _read_before(command: Command, run: Command, words: Sequence[Value], its: Collection[str]) -> str:
     """The variable of the submitter's that a step is made of, and that has another value for the ranks; ""
     for none. Those that the step sets itself (`its`) it names by their new values."""
-    there = {**dict(run.environment), **dict(run.prefix)}
-    own = {**there, **dict(command.environment)}  # which its own text sets
+    # What its own text sets, and else what the run has.
+    own = ChainMap(shared_exports.of(command), dict(run.prefix), shared_exports.of(run))
     written = [*words, *(each.path for each in command.writes), *([command.reads] if command.reads else [])]
     parts = {name: (Unknown("variable", name),) for name in rounds.submitters_in(written)}
     return next((name for name, part in parts.items() if name not in its and own.get(name, part) != part), "")

@@ -2,10 +2,12 @@
 of the step sets or unsets the rest."""
 
 import shlex
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from hpclaunch.convert import shared_exports
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.words.texts import line, submitters
@@ -36,12 +38,15 @@ def of(
     the loader a step `on_host` has from its own text alone: what starts it would have it too."""
     if program_of(words) in _ALIKE:
         return Own()
-    in_front = _in_front(run)
-    its, own = {**dict(run.environment), **in_front}, {**dict(step.environment), **_in_front(step)}
+    in_front, of_step = _in_front(run), _in_front(step)
+    its, own = ChainMap(in_front, shared_exports.of(run)), ChainMap(of_step, shared_exports.of(step))
     counters = {each.variable for each in run.loops}
     texts: list[str] = []
     names: list[str] = []
-    for name, value in own.items():
+    of_loader = shared_exports.picked(step, _is_of_loader) if on_host else {}
+    perhaps = (*shared_exports.unlike(step, run), *of_loader, *in_front, *of_step)
+    for name in shared_exports.in_order(step, (each for each in perhaps if each in own)):
+        value = own[name]
         is_of_loader = on_host and name.startswith("LD_") and known(value) is not None
         is_runs = name in its and (its[name] == value or bool(names_in(its[name]) & counters))
         if is_runs and not is_of_loader:
@@ -55,10 +60,15 @@ def of(
     # What the script exports behind a step does it no harm in general. What it gives to the run alone is
     # there to make a difference, as is all of it for the same program, and what it takes away behind the run.
     is_alike = after or program_of(words) == program_of(layers(run.words)[-1].words)
-    given = its if is_alike else in_front
+    of_run = shared_exports.unlike(run, step) if is_alike else ()
+    given = shared_exports.in_order(run, (*of_run, *in_front))
     missing = [name for name in given if name not in own and ("env", name) in draft.facts]
     texts += [f"unset {' '.join(missing)}; "] if missing else []
     return Own("".join(texts), tuple(names))
+
+
+def _is_of_loader(name: str) -> bool:
+    return name.startswith("LD_")
 
 
 def _in_front(command: Command) -> dict[str, Value]:

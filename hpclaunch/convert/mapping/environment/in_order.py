@@ -4,6 +4,7 @@ like, and exports of what only a rank knows."""
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hpclaunch.convert import shared_exports
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Sourced, once
 from hpclaunch.readback.shell.values import Value, join
 from hpclaunch.values.conversion import Place
@@ -36,9 +37,12 @@ def in_order(
     """The commands, with those exports among them that another of the commands follows in the script; and the
     exports behind all of them. What the options of the run itself give comes last."""
     first: list[tuple[Value, ...]] = []
-    around = dict(run.environment).keys() - dict(run.prefix).keys()
+    around, prefix = shared_exports.of(run), dict(run.prefix)
     its = moment_of(reading, run)
-    left = [(_moment(reading, name, its) if name in around else its, name, value) for name, value in exports]
+    left = [
+        (_moment(reading, name, its) if name in around and name not in prefix else its, name, value)
+        for name, value in exports
+    ]
     for each in prepared:
         first += [
             (("export",), join([f"{name}=", *value])) for begun, name, value in left if begun < each.moment

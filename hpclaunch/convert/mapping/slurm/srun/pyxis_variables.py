@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from hpclaunch.convert import shared_exports
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, origin_of
 from hpclaunch.convert.reading import Command, ShellReading
@@ -31,16 +32,20 @@ def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> It
     """Those of the variables that are exported to the srun, but for what its own options say. Slurm tells
     Pyxis its own as options, before Pyxis looks for others."""
     names = {each.name for each in given}
-    every = (*command.environment, *command.prefix)  # may be thousands, for each of thousands of steps
-    exported = {variable: value for variable, value in every if variable.startswith(_FIRST)}
+    in_front_of_it = {name: value for name, value in command.prefix if _is_one(name)}
+    exported = {**shared_exports.picked(command, _is_one), **in_front_of_it}
     for variable, value in sorted(exported.items(), key=lambda pair: pair[0].startswith(_PREFIX)):
         name, text = _option(variable, value)
         if not name or name in names or _OPPOSITE.get(name) in names:
             continue
         names.add(name)
-        in_front = variable in dict(command.prefix)
+        in_front = variable in in_front_of_it
         places = () if in_front else origin_of(reading, variable, command.place)
         yield Asked(name, text, variable, tuple(places) or (command.place,), "variable")
+
+
+def _is_one(variable: str) -> bool:
+    return variable.startswith(_FIRST)
 
 
 def _option(variable: str, value: Value) -> tuple[str, Value | None]:

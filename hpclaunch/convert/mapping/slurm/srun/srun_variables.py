@@ -3,6 +3,7 @@ ENVIRONMENT VARIABLES"), which the script sets itself."""
 
 from collections.abc import Iterator, Sequence
 
+from hpclaunch.convert import shared_exports
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, origin_of
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known
@@ -37,8 +38,8 @@ def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> It
     names = {each.name for each in given}
     told_elsewhere = {each.place for each in reading.directives}  # which sbatch sets itself
     prefix = dict(command.prefix)
-    every = (*command.environment, *command.prefix)
-    for variable, value in {variable: value for variable, value in every if variable in _OPTIONS}.items():
+    its = {name: value for name, value in prefix.items() if _is_one(name)}
+    for variable, value in {**shared_exports.picked(command, _is_one), **its}.items():
         name = _OPTIONS[variable]
         in_front = variable in prefix
         each = reading.last(variable)
@@ -51,5 +52,9 @@ def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> It
         if name in _FLAGS and (known(value) or "").lower() in _OFF:
             continue
         lines = (command.place,) if in_front else origin_of(reading, variable, command.place)
-        its = None if name in _FLAGS and known(value) is not None else value
-        yield Asked(name, its, variable, lines or (command.place,), "variable")
+        told = None if name in _FLAGS and known(value) is not None else value
+        yield Asked(name, told, variable, lines or (command.place,), "variable")
+
+
+def _is_one(variable: str) -> bool:
+    return variable in _OPTIONS
