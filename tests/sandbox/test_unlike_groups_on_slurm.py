@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -52,7 +53,9 @@ def run(slurm_mixed: Slurm, tmp_path: Path) -> Run:
     home = tmp_path / "home"
     home.mkdir(mode=0o755)
     tmp_path.chmod(0o777)
-    return lambda *words: hpclaunch(*words, env={**slurm_mixed.env, "HPCLAUNCH_HOME": str(home)})
+    return lambda *words, **more: hpclaunch(
+        *words, env={**slurm_mixed.env, "HPCLAUNCH_HOME": str(home)}, **more
+    )
 
 
 def unlike(folder: Path, first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
@@ -62,6 +65,20 @@ def unlike(folder: Path, first: dict[str, Any], second: dict[str, Any]) -> dict[
     return keys
 
 
+def ended(slurm: Slurm, run: Run, job: str | Path) -> subprocess.CompletedProcess[str]:
+    """The submission of the job, when it has ended. Now and then srun of Slurm 22.05 does not end a step of
+    two components in one allocation: both are done on their nodes, and its own threads wait for one another.
+    Such a job is cancelled and submitted again; one that never ends is an error."""
+    words = ("submit", job, "--site", slurm.site, "--wait")
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return run(*words, timeout=_LONG)
+        slurm.run("scancel", "--full", "--me")
+        until(lambda: not slurm.run("squeue", "--noheader").stdout.strip())
+    return run(*words)
+
+
+_TRIES, _LONG = 4, 40  # seconds: a job takes four
 KINDS = [
     ({"gpu_type": "a100", "nodes": 2, "ranks_per_node": 3}, {"gpu_type": "h100", "nodes": 1}),
     ({"gpu_type": "a100", "nodes": 1, "ranks_per_node": 3}, {"gpu_type": "a100", "nodes": 1}),
@@ -73,7 +90,7 @@ def test_unlike_groups_are_one_world(
     slurm_mixed: Slurm, run: Run, tmp_path: Path, kinds: tuple[dict[str, Any], ...]
 ) -> None:
     job = write(tmp_path, "one", **unlike(tmp_path, *kinds), verify=True)
-    done = run("submit", job, "--site", slurm_mixed.site, "--wait")
+    done = ended(slurm_mixed, run, job)
     assert done.returncode == 0, done.stderr
     train, evaluate = ranks(tmp_path, "train"), ranks(tmp_path, "evaluate")
     every = [*train, *evaluate]
