@@ -3,10 +3,9 @@
 import gc
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from os.path import basename
 from types import ModuleType
 
 from msgspec import structs
@@ -20,11 +19,12 @@ from hpclaunch.convert import (
     launch_facts,
     sources,
     to_fill_in,
+    unused,
 )
 from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import condor, no_launcher, other_shells
-from hpclaunch.convert.inputs import Input, Role
+from hpclaunch.convert.inputs import Input
 from hpclaunch.convert.mapping.container import in_texts
 from hpclaunch.convert.mapping.docker import engines, grown
 from hpclaunch.convert.mapping.environment import sourced
@@ -74,36 +74,9 @@ _ONLY_PYXIS = (
 _NO_STEP = "neither srun nor a command of its own in the container of sbatch is the run"
 _NO_SITE = "what a job becomes depends on the site: give one that is known with --site"
 # What files that no family reads are, and what to do.
-_UNUSED: Mapping[Role, tuple[str, str]] = {
-    "program": ("a program in Python", "it stays as it is: the job's command starts it"),
-    "rank script": (
-        "a script that runs in or beside the ranks",
-        "it stays as it is: the job's command starts it",
-    ),
-    "binding": (
-        "lists of cores and memory for ranks",
-        "no program that binds ranks, as far as this command knows, takes it",
-    ),
-    "hostfile": ("a list of hosts", "the scheduler knows the hosts of a job"),
-    "mounts": ("a list of mounts", "nothing in the launcher refers to it"),
-    "mca": ("settings of Open MPI", "give those that the job needs as OMPI_MCA_NAME in env"),
-    "env file": ("variables for a container", "no command that is launched has it as --env-file"),
-    "accelerate": ("a configuration of accelerate", "no --config_file of a launch in the script names it"),
-    "manifest": ("a manifest beside a script", "convert it without the script: what starts the ranks is one"),
-    "own script": ("a script that hpclaunch rendered", "give it alone, to convert it"),
-    "own manifest": ("a manifest that hpclaunch rendered", "give it alone, to convert it"),
-    "points": ("the points of a sweep", "give them beside the script that hpclaunch rendered"),
-    "unclear": ("a file of an unknown kind", "it is no shell script, configuration or manifest"),
-}
-_STEPS = ("setup.", "before_each.", "after.")
-# Of a program that writes scripts for a scheduler, or starts ranks.
 _LAUNCHES_IN_PROGRAM = re.compile(
     r"#(?:SBATCH|PBS|BSUB)[ \t]|\b(?:system|run|Popen|call|check_call|check_output)\([^\n]{0,200}?"
     rf"\b{any_of(STEPS, SUBMITTERS, OTHER_SUBMITTERS, BY_MPI, CONTAINERS)}\b"
-)
-_NOT_STARTED = (
-    "no line of the other files starts it, and what it says of ranks, variables and binding is in no job "
-    "file: where it is what the job is for convert it alone, or write it as `command`"
 )
 
 
@@ -153,7 +126,7 @@ def _convert(inputs: Sequence[Input], options: Options) -> Conversion:
 
 def _of_no_launch(given: Input) -> str:
     """What it is, and why it tells of no launch."""
-    what = _UNUSED[given.role][0]
+    what = unused.ROLES[given.role][0]
     if given.role == "program" and _LAUNCHES_IN_PROGRAM.search(given.text):
         return f"{what}, and what it submits or starts is not read: convert the script that it writes"
     return f"{what}: it starts nothing"
@@ -167,7 +140,7 @@ def _own(text: Input, inputs: Sequence[Input], options: Options, draft: Draft) -
     secrets = Secrets([each.text for each in inputs])
     own.hide(text.name, draft, secrets)
     job = write(draft, [text.name], options.sets)
-    found = _told([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
+    found = _told([*draft.findings, *unused.told(inputs, options, draft.findings)], secrets)
     launch = launch_facts.facts(draft, secrets)
     return Conversion(own.FAMILY, job, draft.refused, tuple(found), dict(draft.hints), launch=launch)
 
@@ -184,7 +157,7 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     to_fill_in.ask(draft)
     ask_instead(draft, secrets)
     job = write(draft, [name for name, _ in given], options.sets)
-    found = _told([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
+    found = _told([*draft.findings, *unused.told(inputs, options, draft.findings)], secrets)
     why_not = _ONLY_PYXIS if job else ""
     family = f"{_MANIFEST} ({kind})" if kind else _MANIFEST
     launch = launch_facts.facts(draft, secrets)
@@ -234,7 +207,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     if inner.of_submitted:
         of_lines += account(structs.replace(inner, statements=inner.of_submitted, unclear=()), told)
     found = _told([*findings, *of_lines], secrets)
-    found += _unused(inputs, options, found)
+    found += unused.told(inputs, options, found)
     lost = tuple(dict.fromkeys(what for each in shells for what in sourced.lost(each, draft)))
     conversion = Conversion(
         dict(_FAMILIES).get(family[0], _UNKNOWN),
@@ -353,50 +326,3 @@ def _family(reading: ShellReading) -> tuple[str, Place | None]:
 
 def _module(name: str) -> ModuleType:
     return import_module(f"hpclaunch.convert.families.{name}")
-
-
-def _of_operator(name: str, inputs: Sequence[Input]) -> Finding:
-    """What is said of a variable of --env that no finding names: whether a line has its value."""
-    use = re.compile(rf"^[^#\n]*\$\{{?[#!]?{re.escape(name)}\b", re.MULTILINE)
-    by_option = Place(f"--env {name}")
-    for each in inputs:
-        if each.role == "shell" and (line := use.search(each.text)):
-            place = Place(each.name, each.text.count("\n", 0, line.end()) + 1)
-            return Finding("carried", (by_option, place), name, why="the lines that name it have its value")
-    return Finding("without effect", (by_option,), name, why="nothing in the files uses it")
-
-
-def _is_named(file: Input, inputs: Sequence[Input]) -> bool:
-    """Whether another file names it."""
-    named = _name_of(file)
-    return any(named.search(each.text) for each in inputs if each is not file)
-
-
-def _is_of_step(file: Input, findings: Sequence[Finding]) -> bool:
-    """Whether what became a step of the job names it."""
-    named = _name_of(file)
-    return any(each.became.startswith(_STEPS) and named.search(each.what) for each in findings)
-
-
-def _name_of(file: Input) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w.-]){re.escape(basename(file.name))}(?![\w.-])")
-
-
-def _unused(inputs: Sequence[Input], options: Options, findings: Sequence[Finding]) -> list[Finding]:
-    """Files and options of the command line that no finding names."""
-    named = {place.file for each in findings for place in each.places if each.kind != "defect"}
-    found = []
-    for each in inputs:
-        if each.name not in named and each.role in _UNUSED:
-            what, todo = _UNUSED[each.role]
-            if each.role == "rank script" and _is_of_step(each, findings):
-                what, todo = "a script of a step of the job", "it stays as it is: the step starts it"
-            elif each.role == "rank script" and not _is_named(each, inputs):
-                todo = _NOT_STARTED
-            found.append(Finding("unread", (Place(each.name),), what, todo=todo))
-    for name in options.environment:
-        if f"--env {name}" not in named:
-            found.append(_of_operator(name, inputs))
-    if options.arguments is not None and "--args" not in named:
-        found.append(arguments.unused())
-    return found

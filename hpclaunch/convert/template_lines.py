@@ -8,7 +8,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.reading import Source
 from hpclaunch.values.conversion import Place
 
-_OWN = re.compile(r"\s*\{%[-+]?\s*(?P<word>\w+)(?P<rest>[^{}\n]*)%\}\s*$")
+_OWN = re.compile(r"\s*\{%[-+]?\s*(?P<word>\w+)[^{}\n]*%\}\s*$")
 _BEGINS = frozenset(("if", "for"))
 _ENDS = frozenset(("endif", "endfor"))
 _INSTEAD = frozenset(("else", "elif"))
@@ -24,7 +24,10 @@ def taken_out(sources: Sequence[Source], draft: Draft) -> list[Source]:
 
 def _lines(source: Source, draft: Draft) -> Iterator[str]:
     goes_on, left_out = False, 0  # how many ways begin in one that is left out, with itself
-    for number, line in enumerate(source.text.split("\n"), 1):
+    lines = source.text.split("\n")
+    ends = (number for number in range(len(lines), 0, -1) if _is_end(lines[number - 1]))
+    last = next(ends, 0)  # behind which no way ends: what is left out there would be the rest of the script
+    for number, line in enumerate(lines, 1):
         found = _OWN.match(line) if goes_on and "{%" in line else None
         if found is None:
             goes_on = (goes_on and bool(left_out)) or line.endswith("\\")
@@ -35,9 +38,14 @@ def _lines(source: Source, draft: Draft) -> Iterator[str]:
             left_out = max(left_out - 1, 0)
         elif left_out:
             left_out += word in _BEGINS
-        elif word in _INSTEAD:
+        elif word in _INSTEAD and number < last:
             left_out = 1
             draft.say("assumed", [place], line.strip(), became="left out", why=_WHY_NOT, todo=_TODO)
         else:
             draft.say("assumed", [place], line.strip(), became="as if it held", why=_WHY, todo=_TODO)
         yield "\\"
+
+
+def _is_end(line: str) -> bool:
+    found = _OWN.match(line) if "{%" in line else None
+    return found is not None and found["word"] in _ENDS

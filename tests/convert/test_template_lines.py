@@ -38,3 +38,8 @@ def test_words_that_a_shell_has_in_its_own_marks_stay() -> None:
     found = convert(classified({"run.sub": text}), Options({}))
     assert not [each for each in found.findings if "the template decides" in each.why]
     assert "{% if a %}" in " ".join(loaded(found.job)["command"])
+
+
+def test_a_way_that_nothing_ends_leaves_nothing_out() -> None:
+    text = f"{_HEAD}{{% if a %}}\n{_OTHER}{{% else %}}\n  python train.py\n"
+    assert "train.py" in convert(classified({"run.sub": text}), Options({})).job
