@@ -157,3 +157,20 @@ def test_what_stands_in_front_of_srun_tells_what_it_hands_on(
     lines: tuple[str, ...], env: dict[str, str] | None
 ) -> None:
     assert _job("#SBATCH -N 2 --ntasks-per-node=8", "export A=1", *lines).get("env") == env
+
+
+@pytest.mark.parametrize("by_env", ["", "env "])
+def test_a_variable_in_front_of_srun_says_how_its_ranks_meet_and_are_bound(by_env: str) -> None:
+    in_front = "SLURM_MPI_TYPE=pmi2 SLURM_CPU_BIND=none SLURM_MEM_BIND=local"
+    job = _job("#SBATCH -N 2 --ntasks-per-node=8", f"{by_env}{in_front} srun ./x")
+    assert (job["mpi"], job["bind"]["cpus"]) == ("pmi2", "none")
+    beside = _job("#SBATCH -N 2 --ntasks-per-node=8", f"{by_env}SLURM_MPI_TYPE=pmi2 srun --mpi=none ./x")
+    assert beside["mpi"] == "none"
+
+
+@pytest.mark.parametrize("variable", ["SLURM_GPUS_PER_TASK=1", "SLURM_GPUS_PER_NODE=4", "SLURM_GRES=gpu:4"])
+@pytest.mark.parametrize("line", ["export {}\n{}", "{} {}"])
+def test_gpus_that_only_a_variable_of_srun_tells_are_those_of_the_job(variable: str, line: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 -t 10\n{line.format(variable, _RUN)}\n"
+    job = loaded(convert(classified({"run.sub": text}), Options({}, site="here")).job)
+    assert job["gpus_per_node"] == "4"

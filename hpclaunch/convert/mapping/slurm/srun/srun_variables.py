@@ -15,18 +15,26 @@ _OPTIONS = {
     "SLURM_DISTRIBUTION": "distribution",
     "SLURM_EXCLUSIVE": "exclusive",
     "SLURM_GPU_BIND": "gpu-bind",
+    "SLURM_GPUS": "gpus",
+    "SLURM_GPUS_PER_NODE": "gpus-per-node",
+    "SLURM_GPUS_PER_SOCKET": "gpus-per-socket",
+    "SLURM_GPUS_PER_TASK": "gpus-per-task",
+    "SLURM_GRES": "gres",
     "SLURM_HINT": "hint",
     "SLURM_KILL_BAD_EXIT": "kill-on-bad-exit",
     "SLURM_LABELIO": "label",
     "SLURM_OVERCOMMIT": "overcommit",
     "SLURM_OVERLAP": "overlap",
     "SLURM_REMOTE_CWD": "chdir",
+    "SLURM_STEP_GRES": "gres",
     "SLURM_THREADS": "threads-per-core",
     "SLURM_TIMELIMIT": "time",
     "SLURM_TRES_BIND": "tres-bind",
     "SLURM_UNBUFFEREDIO": "unbuffered",
     "SLURM_WAIT": "wait",
 }
+# Those that the readers of MPI and of binding look up themselves where the script exports them.
+_OF_ONE_COMMAND = {"SLURM_CPU_BIND": "cpu-bind", "SLURM_MEM_BIND": "mem-bind", "SLURM_MPI_TYPE": "mpi"}
 # Options without a value: what the variable says turns them on or off (slurm_process_option of Slurm's
 # src/common/slurm_opt.c).
 _FLAGS = frozenset(("label", "overcommit", "overlap", "unbuffered"))
@@ -38,9 +46,9 @@ def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> It
     names = {each.name for each in given}
     told_elsewhere = {each.place for each in reading.directives}  # which sbatch sets itself
     prefix = dict(command.prefix)
-    its = {name: value for name, value in prefix.items() if _is_one(name)}
+    its = {name: value for name, value in prefix.items() if _is_one(name) or name in _OF_ONE_COMMAND}
     for variable, value in {**shared_exports.picked(command, _is_one), **its}.items():
-        name = _OPTIONS[variable]
+        name = _OPTIONS.get(variable) or _OF_ONE_COMMAND[variable]
         in_front = variable in prefix
         each = reading.last(variable)
         if name in names:
