@@ -74,7 +74,9 @@ def _which(question: str) -> str:
 
 def _starts(reading: ShellReading) -> Iterator[Finding]:
     """What is said of the commands that start the script."""
-    given = words_of(reading.started) if reading.arguments is None else None
+    files = {each.place.file for each in reading.started}
+    are_its_own = reading.arguments is not None and files.isdisjoint(each.file for each in reading.asks)
+    given = None if are_its_own else words_of(reading.started)
     for each in reading.started:
         why = "it starts the script that the job is made of"
         if given and reading.asks:

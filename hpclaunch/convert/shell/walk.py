@@ -2,6 +2,7 @@
 runs. Nothing runs here: `Walker` notes the commands, and the values that variables are given."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct, structs
 
@@ -40,8 +41,9 @@ def read(
     source that is submitted or run; None: the one that has #SBATCH lines or starts something. `parts` are
     variables of which something is known, and `arguments` what stood behind the script's name, None where
     nobody said it: what another source that starts the script has there counts then, or `words`, of which
-    some may not be told. With more commands than `most`, but for those of the shell, or more variables the
-    walk is over: what was found is no launcher and has no statements.
+    some may not be told. Where another source starts the script and has a use for arguments they are its
+    own: it is what the operator called. With more commands than `most`, but for those of the shell, or more
+    variables the walk is over: what was found is no launcher and has no statements.
 
     A source that another one sources is walked there, and not before. Raises InputError with file and line
     for a text that no shell would take. A script that submits itself is walked as it behaves in its job.
@@ -76,17 +78,23 @@ def _read(
     submitted: Sequence[tuple[Command, Started]] = (),
     run: Collection[str] = (),
     required: Collection[str] = (),
+    called: str = "",
 ) -> ShellReading:
     """`in_job`: as a job of Slurm has its variables; `submitted`: by these commands of its own. `run` are
     sources that the script runs, and that are no configurations, and `required` variables without which it
-    ends."""
+    ends. `called` is the source that has the arguments, "" for the script itself."""
+    again = partial(_read, sources, script, given, in_job=in_job, submitted=submitted)
     main = chosen(sources) if script is None else script
     walker = _walker(sources, given, required=required, in_job=in_job)
     several = sources if len(sources) > 1 else ()
     sourced = {name for source in several for name in walker.files.sourced_by(source.name)}.union(run)
     configurations = [source.name for source in sources if source.name != main and source.name not in sourced]
-    complete = [_walked(walker, name) for name in configurations]
-    begun = _begun(walker, main, given, submitted)
+    complete = [_configured(walker, name, given, called) for name in configurations]
+    asked = tuple(walker.asked)
+    begun = _begun(walker, main, given, submitted, called)
+    caller = _caller(begun, asked, given)
+    if caller and not called:
+        return again(run=run, required=required, called=caller)
     told = next((directives(source) for source in sources if source.name == main), ())
     folder.began(walker, told, given.environment)
     if main and all(complete):
@@ -95,10 +103,9 @@ def _read(
     traps.at_end(walker)
     followed = {*walker.followed.values()} - {""}
     if not followed.isdisjoint(configurations):
-        return _read(sources, script, given, in_job=in_job, submitted=submitted, run=followed.union(run))
+        return again(run=followed.union(run))
     if walker.late and not required:
-        required = walker.late
-        return _read(sources, script, given, in_job=in_job, submitted=submitted, run=run, required=required)
+        return again(run=run, required=walker.late)
     for source in sources:
         if source.name != main and source.name in sourced - walker.seen:
             _walked(walker, source.name)
@@ -115,7 +122,7 @@ def _read(
         tuple(dict.fromkeys(walker.unclear)),
         subshells=tuple(dict.fromkeys(walker.subshells)),
         arguments=None if given.arguments is None else tuple(given.arguments),
-        asks=tuple(walker.asked),
+        asks=(*(asked if called else ()), *walker.asked),
         started=begun,
         followed=tuple(walker.followed),
         setters=tuple(walker.setters),
@@ -144,11 +151,35 @@ def _walker(sources: Sequence[Source], given: _Given, *, required: Collection[st
     return walker
 
 
+def _configured(walker: Walker, name: str, given: _Given, called: str) -> bool:
+    """Walk a source in front of the script, with the operator's arguments where it is the one `called`."""
+    if name != called:
+        return _walked(walker, name)
+    walker.state.arguments = _arguments(given)
+    complete = _walked(walker, name)
+    walker.state.arguments = None
+    return complete
+
+
+def _caller(begun: Sequence[Started], asked: Sequence[Place], given: _Given) -> str:
+    """The one source that starts the script and that the operator's arguments are for, "" for none."""
+    files = {each.place.file for each in begun}.intersection(each.file for each in asked)
+    return files.pop() if given.arguments is not None and len(files) == 1 else ""
+
+
+def _arguments(given: _Given) -> tuple[Value, ...]:
+    return tuple((inside(each),) if each else () for each in given.arguments or ())
+
+
 def _begun(
-    walker: Walker, main: str, given: _Given, submitted: Sequence[tuple[Command, Started]]
+    walker: Walker,
+    main: str,
+    given: _Given,
+    submitted: Sequence[tuple[Command, Started]],
+    called: str,
 ) -> tuple[Started, ...]:
     """Behind the configurations the script begins, with its own arguments: by what it is started."""
-    environment, arguments = given.environment, given.arguments
+    environment, arguments = given.environment, None if called else given.arguments
     _give(walker, {name: text for name, text in environment.items() if _changed(walker, name, text)})
     walker.state.be_another()
     walker.options.clear()
@@ -159,7 +190,7 @@ def _begun(
     begin(walker, begun)
     walker.commands += [each for each, _ in submitted]
     if arguments is not None and (not submitted or walker.state.arguments is None):
-        walker.state.arguments = tuple((inside(each),) if each else () for each in arguments)
+        walker.state.arguments = _arguments(given)
     elif given.words is not None:
         walker.state.arguments = handed_on(tuple(map(as_inside, given.words)), None)
     walker.script = main

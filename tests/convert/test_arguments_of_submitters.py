@@ -1,0 +1,64 @@
+"""--args where the operator calls a script that submits the job: the words are that script's."""
+
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_JOB = """\
+#!/bin/bash
+#SBATCH --ntasks-per-node=8 --gpus-per-node=8 -t 10
+srun --mpi=pmix ./train "$1" "${2:-none}"
+"""
+
+
+def _converted(submitter: str, *arguments: str, job: str = _JOB) -> Conversion:
+    files = {"submit.sh": f"#!/bin/bash\n{submitter}\n", "job.sbatch": job}
+    return convert(classified(files), Options({}, arguments=arguments or None))
+
+
+def _job(submitter: str, *arguments: str, job: str = _JOB) -> dict[str, Any]:
+    found: dict[str, Any] = loaded(_converted(submitter, *arguments, job=job).job)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("submitter", "arguments", "nodes", "command"),
+    [
+        ('sbatch -N "$1" job.sbatch "$2"', ("2", "big"), "2", ["big", "none"]),
+        ('sbatch -N "$1" job.sbatch', ("2", "big"), "2", ["", "none"]),
+        ('sbatch -N "$1" job.sbatch "${@:2}"', ("4", "big", "fast"), "4", ["big", "fast"]),
+        ('N=$1; shift; sbatch -N "$N" job.sbatch "$@"', ("4", "big", "fast"), "4", ["big", "fast"]),
+        (
+            'while getopts n: o; do N=$OPTARG; done; sbatch -N "$N" job.sbatch a',
+            ("-n", "3"),
+            "3",
+            ["a", "none"],
+        ),
+        # A submitter without a use for words has none: they are the job's.
+        ("sbatch -N 2 job.sbatch", ("big", "fast"), "2", ["big", "fast"]),
+    ],
+)
+def test_the_words_are_those_of_the_script_that_has_a_use_for_them(
+    submitter: str, arguments: tuple[str, ...], nodes: str, command: list[str]
+) -> None:
+    job = _job(submitter, *arguments)
+    assert (job["nodes"], job["command"]) == (nodes, ["./train", *command])
+
+
+def test_what_the_submitter_hands_on_is_said_to_be_the_jobs_arguments() -> None:
+    found = _converted('sbatch -N "$1" job.sbatch "$2"', "2", "big")
+    (said,) = (each for each in found.findings if each.what.startswith("sbatch"))
+    assert said.why.endswith("whose arguments are: big")
+    assert any("2 big" in each.what for each in found.findings if str(each.places[0]) == "--args")
+
+
+def test_without_words_the_submitters_are_asked_for() -> None:
+    found = _converted('sbatch -N "$1" job.sbatch "$2"')
+    assert loaded(found.job)["nodes"] == ASK
+    assert any("--args gives" in each.why for each in found.findings if each.key == "nodes")
