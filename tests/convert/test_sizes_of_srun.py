@@ -177,3 +177,97 @@ def test_a_number_of_gpus_that_no_node_has_is_asked_about(option: str) -> None:
     assert (
         script_cases.loaded(convert(classified({"run.sub": lines}), Options({})).job)["gpus_per_node"] == ASK
     )
+
+
+_ALL = "#SBATCH -t 5 --gpus-per-node=8\n#SBATCH "
+
+
+def _of_batch(options: str, step: str, before: str = "") -> tuple[dict[str, Any], list[str]]:
+    text = f"#!/bin/bash\n{_ALL}{options}\n{before}srun --mpi=none {step} ./t\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    said = [each.became for each in found.findings if each.kind == "assumed"]
+    return script_cases.loaded(found.job), said
+
+
+@pytest.mark.parametrize(
+    ("options", "step", "nodes", "ranks"),
+    [
+        ("-N 2 -c 8", "-c 8", "2", "1"),
+        ("-N 2 -c 8", "-c $SLURM_CPUS_PER_TASK", "2", "1"),
+        ("-N 2 -c 8", "-c 2", "2", "4"),
+        ("-N 2 -c 8 --exclusive", "-c 8", "2", ASK),
+        ("-N 2", "-c 8", "2", ASK),
+        ("-N 2 -c 1", "-c 1", "2", ASK),  # a core has one thread, or two
+        ("-N 2 -c 8 --exclusive", "", "2", "1"),
+        ("-N 2 -c 8 --exclusive", "-n 4 -c 8", "2", "2"),
+        ("-N 2 -c 8 --exclusive --ntasks-per-node=3", "-c 8", "2", "3"),
+    ],
+)
+def test_without_a_number_of_tasks_there_is_one_for_so_many_cpus(
+    options: str, step: str, nodes: str, ranks: str
+) -> None:
+    job, _ = _of_batch(options, step)
+    assert (job["nodes"], job["ranks_per_node"]) == (nodes, ranks)
+
+
+@pytest.mark.parametrize("name", ["SRUN_CPUS_PER_TASK", "SLURM_CPUS_PER_TASK"])
+def test_srun_has_a_variable_of_its_own_for_the_cpus(name: str) -> None:
+    job, _ = _of_batch("-N 2 -c 8 --exclusive", "", f"export {name}=8\n")
+    assert job["ranks_per_node"] == (ASK if name.startswith("SRUN") else "1")
+
+
+@pytest.mark.parametrize(
+    ("options", "nodes", "ranks"),
+    [
+        ("-N 4 -n 2", "2", "1"),
+        ("-N 2 -n 1", "1", "1"),
+        ("-N 1-4 -n 2 --ntasks-per-node=2", ASK, ASK),
+        ("-N 2-2 -n 4 --ntasks-per-node=2", "2", "2"),
+        ("-N 1-4 --ntasks-per-node=2", ASK, "2"),
+    ],
+)
+def test_sbatch_takes_no_more_nodes_than_tasks_and_of_a_range_those_it_has(
+    options: str, nodes: str, ranks: str
+) -> None:
+    job, _ = _of_batch(options, "")
+    assert (job["nodes"], job["ranks_per_node"]) == (nodes, ranks)
+
+
+@pytest.mark.parametrize(
+    ("options", "step", "told"),
+    [
+        ("-N 2 -n 16", "", True),
+        ("-N 2 -n 16", "-n 16", True),
+        ("-N 2 -n 16 --exclusive", "", False),
+        ("-N 2 -n 2", "", False),
+        ("-N 2 -n 16 --ntasks-per-node=8", "", False),
+        ("-N 1 -n 16", "", False),
+    ],
+)
+def test_that_slurm_may_fill_one_node_after_the_other_is_said(options: str, step: str, told: bool) -> None:
+    job, said = _of_batch(options, step)
+    assert any(each == f"ranks_per_node: {job['ranks_per_node']}" for each in said) == told
+
+
+def test_that_slurm_may_spread_gpus_unevenly_is_said() -> None:
+    text = "#!/bin/bash\n#SBATCH -t 5 -N {} -G 8 --ntasks-per-node=4\nsrun --mpi=none ./t\n"
+    for nodes, told in ((2, True), (1, False), (8, False)):
+        found = convert(classified({"run.sh": text.format(nodes)}), Options({}))
+        job = script_cases.loaded(found.job)
+        said = [each.became for each in found.findings if each.kind == "assumed"]
+        assert (f"gpus_per_node: {job['gpus_per_node']}" in said) == told
+
+
+@pytest.mark.parametrize(
+    ("options", "step", "before"),
+    [
+        ("-n 16", "--ntasks-per-node 4", ""),
+        ("-N 1-2 --ntasks-per-node=8", "--ntasks-per-node 2", ""),
+        ("-N 1 -n 16", "--ntasks-per-node=2", "unset SLURM_NTASKS\n"),
+    ],
+)
+def test_the_tasks_of_sbatch_are_those_of_a_srun_that_only_says_how_many_on_a_node(
+    options: str, step: str, before: str
+) -> None:
+    job, _ = _of_batch(options, step, before)
+    assert job["ranks_per_node"] == ASK

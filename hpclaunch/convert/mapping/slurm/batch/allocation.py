@@ -123,6 +123,8 @@ BY_SCRIPT = "sbatch names a job after its script where no line names it"
 _NOT_BY_SCRIPT = "no line names it, and the script that sbatch is given has no name that is told"
 
 
+# Slurm 22.05 gives -N 2 --gpus=8 seven on one node and one on the other, with --exclusive too.
+_SPREAD = "Slurm may have more of them on one node than on another; hpclaunch has as many on each"
 _VARIABLE = re.compile(r"\$[\w@*#?{(]")  # sbatch puts in none: it is of a text that another script writes
 
 
@@ -295,6 +297,9 @@ def _clock(text: str) -> str:
 def put_gpus_of(found: Gpus, draft: Draft) -> None:
     """Those that are told."""
     draft.put(("gpus_per_node",), found.number, found.places, found.written)
+    if found.in_all and (found.number or 0) > 1:
+        became = f"gpus_per_node: {found.number}"
+        draft.say("assumed", found.places, found.written, became=became, why=_SPREAD)
     if found.kind:
         why = "Slurm's name of the kind of GPU, which another site may not have"
         draft.put(("gpu_type",), found.kind, found.places, found.written, why=why)

@@ -52,6 +52,9 @@ def put(
         return None
     else:
         draft.put(("ranks_per_node",), size.per_node, size.places, size.what, why=size.why)
+        if ranks.assumed:
+            became = f"ranks_per_node: {size.per_node}"
+            draft.say("assumed", ranks.places, _what(run), became=became, why=ranks.assumed)
         if launcher is None:
             _say_default(run, found, draft)
     is_once = launcher is None and size.per_node == 1 and _starter(run) == _OF_SCRIPT

@@ -1,5 +1,6 @@
 """Variables of the script that srun takes for its sizes, where its own options do not say them."""
 
+import re
 from collections.abc import Sequence
 from itertools import takewhile
 
@@ -21,6 +22,8 @@ _SIZES = {
 }
 # Variables by which srun has the tasks of sbatch.
 _OF_TASKS = {"SLURM_NTASKS": "ntasks", "SLURM_NTASKS_PER_NODE": "ntasks-per-node"}
+# Both have them, and srun takes what is left (src/srun/opt.c).
+_TAKEN = [re.compile(rf"(?:\bunset\b[^\n;&|]*\s|-u\s+){name}\b") for name in ("SLURM_NTASKS", "SLURM_NPROCS")]
 _GIVE_N = "write -n beside it where fewer are meant (--ntasks=$SLURM_JOB_NUM_NODES for one on each node)"
 
 
@@ -88,8 +91,8 @@ def ask_of_batch(
 ) -> None:
     """sbatch's tasks are in SLURM_NTASKS, which is -n of each srun that has none; --ntasks-per-node and -N of
     that srun do not take it back (_opt_verify of Slurm's src/srun/libsrun/opt.c)."""
-    tasks = found.tasks or (found.nodes or 0) * (found.per_node or 0)
-    if not tasks or "unset SLURM_NTASKS" in reading.written or "-u SLURM_NTASKS" in reading.written:
+    tasks = found.tasks or (found.nodes or 1) * (found.per_node or 0)
+    if not tasks or all(each.search(reading.written) for each in _TAKEN):
         return
     lines = (*found.places.get("tasks", ()), *found.places.get("per_node", ()))
     for step in steps:
@@ -97,10 +100,14 @@ def ask_of_batch(
         if not _is_srun(step) or step.option("ntasks") is not None or not own:
             continue
         meant = step.ranks
-        if meant.per_node is None or meant.nodes is None or meant.nodes * meant.per_node == tasks:
+        nodes = meant.nodes or (0 if found.tasks else 1)
+        if meant.per_node is None or nodes * meant.per_node == tasks:
             continue
         written = " ".join(each.written for each in own)
-        why = f"srun takes the {tasks} tasks of sbatch for its -n: it starts {tasks} on {meant.nodes} nodes"
+        where = "all of the job's nodes" if meant.nodes is None else f"{meant.nodes} nodes"
+        why = f"srun takes the {tasks} tasks of sbatch for its -n: it starts {tasks} on {where}"
+        if not found.tasks and not found.nodes:
+            why = f"srun takes all tasks of sbatch for its -n: it starts {tasks} on each of the job's nodes"
         places = (step.command.place, *lines)
         draft.say("defect", places, f"srun {written} without -n", why=why, todo=_GIVE_N)
         if step.command is run.command:

@@ -27,12 +27,19 @@ _KIND = re.compile(r"[\w.+-]*")
 # What else says how many tasks there are.
 _TELL_TASKS = frozenset(("ntasks", "ntasks-per-node", "ntasks-per-gpu"))
 _LONGEST = 8  # digits of what a node may have
+# Of -N 2 -n 16 Slurm 22.05 starts 14 on one node and 2 on the other where jobs share nodes, and 8 on each
+# with --exclusive.
+_FILLED = (
+    "where jobs share nodes Slurm fills one after the other, and some had more ranks than others; hpclaunch "
+    "has as many on each"
+)
 _PARTS = ("sockets-per-node", "cores-per-socket", "threads-per-core")
 
 
 class Allocation(Struct, frozen=True):
     """What the job has as a whole; None is what nothing tells. `tasks` are of all nodes, `per_node` those on
-    one, `gpus` those on a node, `sockets` a node's; `whole`: it asks for nodes that nobody shares.
+    one, `gpus` those on a node, `sockets` a node's; `whole`: it asks for nodes that nobody shares, `ranged`:
+    for so many or so many.
     `gpus_asked`: what the options for GPUs say, by Slurm's variables. `places`: the lines of each field."""
 
     nodes: int | None = None
@@ -43,6 +50,7 @@ class Allocation(Struct, frozen=True):
     tasks_per_gpu: int | None = None
     sockets: int | None = None
     whole: bool = False
+    ranged: bool = False
     gpus_asked: dict[str, int] = {}
     places: dict[str, tuple[Place, ...]] = {}
 
@@ -66,12 +74,14 @@ class Allocation(Struct, frozen=True):
 
 
 class Ranks(Struct, frozen=True):
-    """The sizes of a step: `nodes` and `per_node`, None where they are not told, with why (`doubt`)."""
+    """The sizes of a step: `nodes` and `per_node`, None where they are not told, with why (`doubt`); on other
+    machines than most it has others, as `assumed` says."""
 
     nodes: int | None
     per_node: int | None
     places: tuple[Place, ...]
     doubt: str = ""
+    assumed: str = ""
 
 
 def last(asked: Sequence[Asked]) -> dict[str, Asked]:
@@ -100,6 +110,9 @@ def sizes(reading: ShellReading, asked: Sequence[Asked] | None = None) -> Alloca
             nodes, places["nodes"] = -(-tasks // per_node), (*places["tasks"], *places["per_node"])
         elif tasks == 1:
             nodes, places["nodes"] = 1, places["tasks"]
+    elif nodes and tasks and tasks < nodes:
+        # sbatch warns that it cannot run so few on so many nodes, and asks for fewer (src/sbatch/opt.c).
+        nodes, places["nodes"] = tasks, (*places["nodes"], *places["tasks"])
     if "nodes" not in given and nodes is None:
         nodes = _by_gpus(given, places)
     if nodes and "nodes" in given and not given.keys() & _TELL_TASKS:
@@ -112,6 +125,7 @@ def sizes(reading: ShellReading, asked: Sequence[Asked] | None = None) -> Alloca
         tasks_per_gpu=count("ntasks-per-gpu", "tasks_per_gpu", slurm),
         sockets=count("sockets-per-node", "sockets", slurm),
         whole="exclusive" in given and not given["exclusive"].text,
+        ranged=_is_range(given.get("nodes")),
         gpus_asked=_gpus_asked(given, places),
         places=places,
     )
@@ -165,8 +179,10 @@ def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place
             limit = f", at most {per_node} on each" if per_node else ""
             doubt = f"{tasks} ranks on {nodes} nodes{limit}: how many are on each is not told"
             return Ranks(nodes, None, (*of_tasks, *lines), doubt)
-        return Ranks(nodes, tasks // nodes, (*of_tasks, *lines))
-    if tasks and per_node:
+        assumed = "" if per_node or found.whole or not 1 < nodes < (found.tasks or 0) else _FILLED
+        return Ranks(nodes, tasks // nodes, (*of_tasks, *lines), assumed=assumed)
+    is_range = _is_range(own) if own else found.ranged
+    if tasks and per_node and not is_range:
         # Slurm takes as many nodes as that needs; the second is the most that one of them gets (srun(1)).
         nodes, both = -(-tasks // per_node), (*of_tasks, *of_per_node)
         if tasks > per_node and tasks % per_node:
@@ -177,7 +193,7 @@ def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place
     if each and "ntasks-per-node" not in given:
         return Ranks(None, each, of_tasks)
     # Beside its own -n the number on a node that sbatch was given is the most (srun(1), --ntasks-per-node).
-    if per_node and (tasks is not None or not _is_own_number(given)):
+    if per_node and (tasks is None or not is_range) and (tasks is not None or not _is_own_number(given)):
         return Ranks(nodes, per_node, of_per_node)
     if tasks is not None:
         if tasks == 1:
@@ -193,8 +209,28 @@ def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place
     if len(parts) == len(_PARTS):  # srun makes tasks of them where it has all three (src/srun/opt.c)
         each = prod(map(_count, parts))
         return Ranks(nodes, each or None, of_parts, "" if each else "how many ranks there are is not told")
+    of_cpus = given.get("cpus-per-task")
+    if of_cpus is not None and not of_cpus.written.startswith("SLURM_"):
+        return _by_cpus(reading, of_cpus, Ranks(nodes, 1, (*of_cpus.places, *lines)), found)
     # One task for each node is srun's default (srun(1), --ntasks).
     return Ranks(nodes, 1, (place, *lines))
+
+
+def _by_cpus(reading: ShellReading, own: Asked, ranks: Ranks, found: Allocation) -> Ranks:
+    """A srun with -c and nothing that tells its tasks starts one for every so many of the job's CPUs
+    (srun(1), --cpus-per-task): those that sbatch was asked for with -c, up to whole cores, and all of a node
+    where nobody shares it."""
+    each, all_cpus = number(own.value, reading, found.numbers), found.cpus_per_task
+    doubt = f"{own.written} without -n starts one for every {each or 'so many'} CPUs of the job on a node"
+    if not each or not all_cpus or found.whole or all_cpus // each != (all_cpus + all_cpus % 2) // each:
+        return structs.replace(ranks, per_node=None, doubt=doubt)
+    assumed = f"{doubt}, more where it has whole nodes"
+    return structs.replace(ranks, per_node=max(all_cpus // each, 1), assumed=assumed)
+
+
+def _is_range(each: Asked | None) -> bool:
+    low, dash, high = ((each.text if each is not None else "") or "").partition("-")
+    return bool(dash) and low != high
 
 
 def _per_node(
@@ -257,12 +293,13 @@ def _name_of(part: Part) -> str:
 
 class Gpus(Struct, frozen=True):
     """How many GPUs on a node (None: not told), of which kind ("": any), the lines, and the option or
-    variable as it is written ("": nothing speaks of GPUs)."""
+    variable as it is written ("": nothing speaks of GPUs). `in_all`: it tells those of several nodes."""
 
     number: int | None
     kind: str = ""
     places: tuple[Place, ...] = ()
     written: str = ""
+    in_all: bool = False
 
 
 def gpus_of(reading: ShellReading, given: Mapping[str, Asked], found: Allocation) -> Gpus:
@@ -275,7 +312,8 @@ def gpus_of(reading: ShellReading, given: Mapping[str, Asked], found: Allocation
             beside = next(
                 (found.places[field] for field in _BESIDE.get(name, ()) if field in found.places), ()
             )
-            seen.append(Gpus(count, kind, (*each.places, *beside), each.written))
+            in_all = name == "gpus" and (found.nodes or 1) > 1
+            seen.append(Gpus(count, kind, (*each.places, *beside), each.written, in_all))
     told = next((each for each in seen if each.number is not None), None)
     if told is not None:
         return told

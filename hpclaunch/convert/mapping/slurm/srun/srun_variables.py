@@ -32,6 +32,7 @@ _OPTIONS = {
     "SLURM_TRES_BIND": "tres-bind",
     "SLURM_UNBUFFEREDIO": "unbuffered",
     "SLURM_WAIT": "wait",
+    "SRUN_CPUS_PER_TASK": "cpus-per-task",  # from Slurm 22.05 on
 }
 # Those that the readers of MPI and of binding look up themselves where the script exports them.
 _OF_ONE_COMMAND = {"SLURM_CPU_BIND": "cpu-bind", "SLURM_MEM_BIND": "mem-bind", "SLURM_MPI_TYPE": "mpi"}
