@@ -70,3 +70,30 @@ def test_a_range_of_nodes_from_one_on_has_those_that_it_is_started_on(
     line = start.format(f"torchrun --nnodes={nnodes} --nproc_per_node=4 t.py")
     job = _job(f"{head}\n{line}")
     assert (job.get("nodes", "1"), job["ranks_per_node"]) == (nodes, "4")
+
+
+_RANGE = "goes on with 1 to 4 nodes, as many as it is started on, and no line says on how many that is"
+
+
+@pytest.mark.parametrize(
+    ("head", "line", "said"),
+    [
+        ("", "torchrun --nnodes=1:4 --nproc_per_node=2 sow.py", True),
+        ("", "export PET_NNODES=1:4\ntorchrun --nproc_per_node=2 sow.py", True),
+        (
+            "#SBATCH --gres=gpu:2",
+            "python -m torch.distributed.run --nnodes 1:4 --nproc_per_node=2 sow.py",
+            True,
+        ),
+        ("#SBATCH -N 2 --gres=gpu:2", "srun torchrun --nnodes=1:4 --nproc_per_node=2 sow.py", False),
+        ("", "torchrun --nnodes=1:1 --nproc_per_node=2 sow.py", False),
+        ("", "torchrun --nnodes=2:4 --nproc_per_node=2 sow.py", False),
+        ("", "torchrun --nnodes=1 --nproc_per_node=2 sow.py", False),
+    ],
+)
+def test_a_range_of_nodes_is_said_where_no_line_tells_how_many_they_are(
+    head: str, line: str, *, said: bool
+) -> None:
+    found = convert(classified({"run.sh": f"#!/bin/bash\n{head}\n{line}\n"}), Options({}))
+    its = [each for each in found.findings if _RANGE in each.why]
+    assert [(each.kind, each.became) for each in its] == [("assumed", "nodes: 1")] * said

@@ -170,6 +170,24 @@ def nodes_of(
     return FanOut(count or None, lines, option.written, doubt)
 
 
+def say_range(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    """That torchrun's range of nodes leaves open how many they are, where no line tells that: the job has
+    those of the one start, and the range more."""
+    option = torch_variables.of_command(layer, command).option("nnodes")
+    found = _ELASTIC.fullmatch(shown(option.value or ())) if option is not None else None
+    told = draft.facts.get(("nodes",))
+    nodes = draft.number("nodes") or 1
+    if option is None or found is None or int(found[1]) <= nodes or (told is not None and told.is_open):
+        return
+    why = (
+        f"{layer.program} goes on with 1 to {found[1]} nodes, as many as it is started on, and no line says "
+    )
+    why += "on how many that is"
+    todo = f"where it was started on others too write their number, {found[1]} at the most, as `nodes`"
+    places = lines_of(reading, command, option)
+    draft.say("assumed", places, option.written, became=f"nodes: {nodes}", why=why, todo=todo, key="nodes")
+
+
 def _nodes_of_composer(
     reading: ShellReading, command: Command, layer: Layer, slurm: Mapping[str, int]
 ) -> FanOut | None:

@@ -40,6 +40,8 @@ def put(
     size = _Size(ranks.per_node, ranks.places, _what(run), doubt=ranks.doubt)
     if launcher is not None:
         launchers.say_apart(run.command, launcher, ranks, draft)
+        if found.nodes is None:
+            launchers.say_range(reading, run.command, launcher, draft)
         own = _by_launcher(reading, run, ranks, found, launcher, size, draft)
         if own is None:
             return None
