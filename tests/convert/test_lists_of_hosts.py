@@ -73,3 +73,13 @@ def test_a_list_of_its_own_host_is_of_one_node(lines: str, nodes: str) -> None:
     job = loaded(convert(classified({"go.sh": text}), Options({})).job)
     assert str(job["nodes"]) == nodes
     assert str(job["ranks_per_node"]) == ("4" if nodes == "1" else ASK)
+
+
+@pytest.mark.parametrize("option", ["-hostfile $many.hosts", "--hostfile=lists/${many}.hosts"])
+def test_a_file_whose_name_variables_make_is_the_list_that_is_given(option: str) -> None:
+    text = f"#!/bin/bash\nmany=${{many:-two}}\nmpirun -np 8 {option} ./sift\n"
+    files = {"go.sh": text, "two.hosts": "oak slots=4\nelm slots=4\n"}
+    found = convert(classified(files), Options({}))
+    job = loaded(found.job)
+    assert (job["nodes"], job["ranks_per_node"]) == ("2", "4")
+    assert not [each for each in found.findings if "not given" in each.why or each.what == "a list of hosts"]

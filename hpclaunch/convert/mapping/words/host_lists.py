@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from os.path import basename, normpath
 
 from msgspec import Struct
@@ -17,6 +18,8 @@ _OF_HERE = re.compile(r"localhost|127\.0\.0\.1|\$\(hostname(?: -\w)?\)|\$\{HOSTN
 _SLOTS = re.compile(r"(?:max[_-])?slots=")
 _WITH_SLOTS = re.compile(r"[\w.-]+\s+slots\s*=\s*(\d+)(?:\s.*)?|[\w.-]+:(\d+)")
 
+_MOST_STARTS = 100  # commands whose words are looked through for each list
+
 
 class HostList(Struct, frozen=True):
     """A list: how many hosts it names, and the slots of each, None where they are not the same for all or are
@@ -27,7 +30,8 @@ class HostList(Struct, frozen=True):
 
 
 def lists(reading: ShellReading) -> Iterator[HostList]:
-    """Those of here-documents whose hosts have slots, and those of files that a source names."""
+    """Those of here-documents whose hosts have slots, and those of files that a source names, or a word that
+    variables have a part of (-hostfile list$N)."""
     for command in reading.commands:
         text = known(command.stdin or ())
         names = " ".join(shown(each.path) for each in command.writes)
@@ -38,7 +42,8 @@ def lists(reading: ShellReading) -> Iterator[HostList]:
     yield from _of_its_own(reading)
     for file in by_role(reading).get("hostfile", ()):
         named = re.compile(rf"(?<![\w.-]){re.escape(basename(file.name))}(?![\w.-])")
-        if any(named.search(source.text) for source in reading.sources):
+        words = (shown(word) for each in reading.starting[:_MOST_STARTS] for word in each.words)
+        if any(map(named.search, chain((source.text for source in reading.sources), words))):
             last = file.text.rstrip().count("\n") + 1
             found = _read(_rows(file.text), (Place(file.name, 1, last if last > 1 else 0),), "{} hosts in it")
             if found is not None:
