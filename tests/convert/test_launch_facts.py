@@ -295,3 +295,11 @@ def test_mounts_of_pods_that_are_not_read_as_ranks_are_none_of_the_launch(manife
     found = convert(classified({"a.yaml": manifest}), Options({}))
     assert any("with mounts at /d" in each.what for each in found.findings)
     assert _facts(found)["mounts"].told == told
+
+
+@pytest.mark.parametrize("count", ["gpu", "auto", "$(nvidia-smi -L | wc -l)"])
+def test_ranks_of_each_gpu_have_the_line_that_tells_them(count: str) -> None:
+    found = _of(f"#!/bin/bash\nexport QUIET=1\ntorchrun --nproc_per_node={count} ./sift.py\n")
+    ranks = _facts(found)["ranks"]
+    assert (ranks.state, ranks.told, ranks.places[0].line) == ("default", "one for each GPU", 3)
+    assert "ranks_per_node" not in loaded(found.job)

@@ -66,6 +66,7 @@ _ONE_ALONE = frozenset(
         *("bagua.distributed.launch", "bagua.distributed.run", "oneflow.distributed.launch"),
     )
 )
+_OF_RANKS = frozenset(("nproc_per_node", "num_processes"))
 _TELL_NODES = frozenset(("ACCELERATE_CONFIG_FILE",))  # of accelerate (commands/launch.py)
 # torchrun's MIN:MAX: with 1 there are as many nodes as it is started on (docs.pytorch.org, torchrun).
 _ELASTIC = re.compile(r"1:(\d+)")
@@ -118,7 +119,7 @@ def size(
         return FanOut(1 if alone else None, (command.place,), layer.program)
     lines = (*torch_variables.lines(reading, option), *lines_of(reading, command, option))
     text = shown(option.value or ())
-    if text in ("gpu", "auto", _GPUS) or slurm_outputs.counts_gpus(text):
+    if _is_for_each_gpu(text):
         return FanOut(None, lines, option.written)
     count = number(option.value, reading, slurm)
     # accelerate counts the processes of all its machines, and has one where it is told of no others.
@@ -129,6 +130,10 @@ def size(
         count = count // over if over and count % over == 0 else None
     doubt = "" if count is not None else untold_number(reading, option)
     return FanOut(count, lines, option.written, doubt)
+
+
+def _is_for_each_gpu(text: str) -> bool:
+    return text in ("gpu", "auto", _GPUS) or slurm_outputs.counts_gpus(text)
 
 
 def nodes_of(
@@ -263,7 +268,10 @@ def _option(reading: ShellReading, command: Command, layer: Layer, option: Optio
     places = lines_of(reading, command, option)
     if option.name in ("nsockets_per_node", "ncores_per_socket", "no_hyperthreads", "no_membind"):
         return
-    if option.name in REPLACED:
+    if option.name in _OF_RANKS and _is_for_each_gpu(shown(option.value or ())):
+        became, why = "ranks_per_node: one for each GPU", "a job that says no number has as many"
+        draft.say("replaced", places, option.written, became=became, why=why)
+    elif option.name in REPLACED:
         draft.say("replaced", places, option.written, why=REPLACED[option.name])
     elif not option.name and carries_addresses(option.value or ()):
         draft.say("replaced", places, option.written, why=SETS_ALL)
