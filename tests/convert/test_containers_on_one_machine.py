@@ -175,3 +175,22 @@ def test_one_host_is_said_to_be_no_list(line: str, why: str) -> None:
     found = _converted(line.format(*["docker run -d lab.io/t:1 sleep infinity"] * 2)).findings
     (asked,) = (each.why for each in found if each.key == "nodes")
     assert asked.startswith(f"how many nodes: {why}")
+
+
+@pytest.mark.parametrize(
+    ("folder", "where"),
+    [
+        ('$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)', "is"),
+        ('$(dirname "$0")', "is"),
+        ("$(pwd)", "was submitted"),
+        ("$PWD", "was submitted"),
+        ("./peat", "was submitted"),
+    ],
+)
+def test_a_mount_of_the_scripts_own_folder_is_not_said_to_be_where_it_was_submitted(
+    folder: str, where: str
+) -> None:
+    text = f'#!/bin/bash\nhere={folder}\ndocker run --gpus 2 -v "$here:/bog" lab/cut:2 ./turf\n'
+    found = convert(classified({"cut.sh": text}), Options({})).findings
+    [why] = [each.why for each in found if each.became.startswith("mounts.0: ")]
+    assert why == f"relative paths start from the job file's folder: put it where the script {where}"

@@ -10,7 +10,7 @@ from posixpath import normpath
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.words.texts import as_written, is_here, path, split
+from hpclaunch.convert.mapping.words.texts import as_written, is_here, is_of_script, path, split
 from hpclaunch.convert.programs.flags import cut, leading, not_told
 from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
@@ -155,7 +155,8 @@ def _fact(folder: str, at: str, its: Mount, draft: Draft) -> None:
             return
     index = draft.count("mounts")
     if known(its.source) is None or not folder.startswith("/"):
-        why = "relative paths start from the job file's folder: put it where the script was submitted"
+        place = "is" if any(map(is_of_script, its.source[:1])) else "was submitted"
+        why = f"relative paths start from the job file's folder: put it where the script {place}"
         draft.put(("mounts", index), text, its.places, its.written, why=why, kind="assumed")
     else:
         draft.put(("mounts", index), text, its.places, its.written)

@@ -20,6 +20,7 @@ _SCRIPT = r"(?:\$0|\$\{0\}|\$\{?BASH_SOURCE)"
 _HERE_BY_COMMAND = re.compile(
     rf"\$\((?:pwd(?: -P)?|cd [^;&|]*dirname [^;&|]*{_SCRIPT}.*pwd(?: -P)?|dirname .*{_SCRIPT}[^;&|]*)\)"
 )
+_OF_SCRIPT = re.compile(_SCRIPT)
 # $(cd "$(dirname "$0")/.." && pwd): a folder above it, or below.
 _NOT_HERE = re.compile(r"\)[\"']?/|dirname.*dirname|\.\.")
 # What POSIX sh computes as bash does.
@@ -79,6 +80,11 @@ def is_here(part: Part) -> bool:
     if part.kind == "either" and part.name == "PWD":
         return False  # it may have gone elsewhere
     return part.kind in ("variable", "either") and part.name in NAMES_OF_HERE
+
+
+def is_of_script(part: Part) -> bool:
+    """Whether the part is the folder of the script itself, wherever it was submitted."""
+    return is_here(part) and isinstance(part, Unknown) and _OF_SCRIPT.search(part.name) is not None
 
 
 def as_written(value: Value) -> Value:
