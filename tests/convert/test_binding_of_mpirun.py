@@ -124,3 +124,9 @@ def test_cpus_of_each_rank_divide_the_slots_in_some_releases(lines: str, ranks: 
 )
 def test_a_parameter_goes_to_those_who_read_it(words: str, env: dict[str, str]) -> None:
     assert _job(_converted(f"mpirun -np 8 {words} ./t")).get("env", {}) == env
+
+
+def test_mpirun_of_mvapich2_is_not_said_to_bind_no_rank() -> None:
+    found = _converted("module load mvapich2\nmpirun -ppn 4 -n 8 ./t")
+    [said] = [each.what for each in found.findings if each.became == "bind: cpus: local"]
+    assert said.endswith("by its own defaults (Intel MPI, MVAPICH2)")

@@ -25,7 +25,9 @@ _BINDS = {
     "horovodrun": "binds no rank",
     "charmrun": "binds no rank",
     "ibrun": "binds ranks as the site has set it up",
-    "mpiexec.hydra": "binds no rank without -bind-to (MPICH), or by its own defaults (Intel MPI)",
+    # The library of MVAPICH2 binds each rank, as MV2_ENABLE_AFFINITY is 1 (its user guide, 2.3, "Running with
+    # Efficient CPU (Core) Mapping").
+    "mpiexec.hydra": "binds no rank without -bind-to (MPICH), or by its own defaults (Intel MPI, MVAPICH2)",
 }
 _LIST = re.compile(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*")
 _VERBOSE = re.compile(r"(?:v|verbose),")
