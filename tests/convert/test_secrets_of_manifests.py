@@ -130,3 +130,34 @@ def test_a_digest_behind_an_image_is_no_password(tmp_path: Path) -> None:
     image = "reg.example/team/x:tag@sha256:" + "0a" * 32
     text = (POD % "").replace(f", --tag, {S}", "").replace("a/b:1", image)
     assert all(image in said for said in outputs(text, tmp_path, "pod.yaml").values())
+
+
+_REFERENCES = (
+    "    envFrom: [{secretRef: {name: bucket-login}}]\n",
+    "    envFrom:\n    - secretRef:\n        name: bucket-login\n",
+    "    env:\n    - name: BUCKET\n      valueFrom:\n        secretKeyRef:\n          key: b\n"
+    "          name: bucket-login\n",
+)
+
+
+@pytest.mark.parametrize("reference", _REFERENCES)
+@pytest.mark.parametrize(
+    "comment", ["# It needs the secrets: bucket-login, tracker\n", "# secret: bucket-login\n"]
+)
+def test_the_name_of_a_secret_that_a_comment_lists_is_shown(
+    comment: str, reference: str, tmp_path: Path
+) -> None:
+    said = outputs(comment + BARE + reference, tmp_path, "pod.yaml")["report.txt"]
+    assert "bucket-login" in said
+    assert "***" not in said
+
+
+@pytest.mark.parametrize("reference", _REFERENCES)
+def test_a_value_that_is_called_as_its_secret_is_in_no_output(reference: str, tmp_path: Path) -> None:
+    env = "    env: [{name: API_KEY, value: bucket-login}, {name: B, value: bucket-login}]\n"
+    text = BARE + (
+        f"{reference}    - {{name: API_KEY, value: bucket-login}}\n    - {{name: B, value: bucket-login}}\n"
+        if "    env:" in reference
+        else reference + env
+    )
+    assert "B: bucket-login" not in outputs(text, tmp_path, "pod.yaml")["report.txt"]

@@ -14,6 +14,13 @@ _NAME_OF_POD = _OF_POD % "name" + r"[\"']?(?P<name>[A-Za-z_][\w-]{0,60})[\"']?"
 _VALUE_OF_POD = _OF_POD % "value" + r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|%s)"
 _LINES_OF_POD = _VALUE_OF_POD % r"[^\s\"',#][^\n]*?(?=,?[ \t]*(?:\s#|\n|\Z))"
 _FLOW_OF_POD = _VALUE_OF_POD % r"[^\s\"',}][^\n,}]*"
+# What a pod calls a Secret by is the object's name, and in no value: EnvVarSource, EnvFromSource and
+# SecretVolumeSource of kubernetes.io/docs/reference/kubernetes-api. Names are in small letters (RFC 1123).
+_OF_SECRET = re.compile(
+    r"\bsecret(?:(?:Key)?Ref[\"']?:\s{1,80}(?:\{\s{0,40})?"
+    r"(?:[\"']?(?:key|optional)[\"']?:[ \t]{0,8}[^\s,]{1,253},?\s{1,80}){0,2}[\"']?name|Name)"
+    r"[\"']?:[ \t]{1,8}[\"']?(?P<name>[a-z0-9][a-z0-9.-]{0,252})(?![\w.-])"
+)
 _PAIRS = tuple(
     re.compile(text)
     for text in (
@@ -35,3 +42,10 @@ def found_at(text: str, start: int, end: int) -> Iterator[tuple[str, re.Match[st
         for found in pattern.finditer(window):
             if is_secret(found["name"]):
                 yield found["name"].upper(), found, before
+
+
+def names_of_secrets(text: str) -> frozenset[str]:
+    """The names of the Secrets that pods of a text refer to: a comment may list them behind `secrets:`."""
+    return (
+        frozenset(found["name"] for found in _OF_SECRET.finditer(text)) if "secret" in text else frozenset()
+    )

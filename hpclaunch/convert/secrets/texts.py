@@ -39,6 +39,8 @@ _OF_COMMENT = re.compile(r"[^\n\"'$]{0,200}#[^\n\"'$]{0,200}")
 _CALLED = re.compile(r"(?:argument|option|parameter|flag|value|setting)s?(?![\w-])")
 # An argument of a call that a program has under the same name: download(token=token).
 _OWN_NAME = re.compile(r"(?P<name>[a-z_]+)=(?P=name)(?=[ \t]*[,)])")
+_LISTS = frozenset(("SECRET", "SECRETS"))  # what objects of Kubernetes are called, too
+_CLOSING = ")}],;"
 _NEAR = 200  # characters of a line, which may be a megabyte long
 _ELEMENTS = re.compile(r"\(([^()]{0,4000})")
 # `read` and its like give these a value that is in the text.
@@ -99,7 +101,10 @@ def lines(text: str) -> dict[int, str]:
 
 @lru_cache(maxsize=4)  # a file is asked about twice: for the values, and for their lines
 def _all_of(text: str) -> tuple[tuple[str, str, tuple[int, int]], ...]:
-    return tuple(_found(text))
+    of_objects = pods.names_of_secrets(text)
+    return tuple(
+        each for each in _found(text) if each[0] not in _LISTS or each[1].rstrip(_CLOSING) not in of_objects
+    )
 
 
 def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
@@ -223,7 +228,7 @@ def _value(
         value, (start, end) = default["value"], (start + default.start("value"), start + default.end("value"))
     is_sign = len(value) < 3 and not any(map(str.isalnum, value))  # the = of a comparison
     # The last of a dictionary in code, and what closes that: False}
-    bare = value.rstrip(")}],;") if value == found["value"] else value
+    bare = value.rstrip(_CLOSING) if value == found["value"] else value
     if not (is_sign or value.endswith(HIDDEN)) and not any(
         tells_where(each) or is_other(name, each, is_option=is_option) for each in {value, bare or value}
     ):
