@@ -27,18 +27,23 @@ def put(workload: Workload, draft: Draft) -> None:
     own = image.text() if image is not None else ""
     first = workload.ranks.spec.get("initContainers")
     of_first = [each.plain() for each in first.items()] if first is not None else []
+    left: list[object] = []  # those of the first pods that no step does
     for pod in (workload.ranks, *([workload.starter] if workload.is_apart else []), *workload.others):
         found = pod.spec.get("initContainers")
         for container in found.items() if found is not None else []:
             if pod in workload.others and container.plain() in of_first:
                 container.take()
-                why = f"that of the {workload.ranks.of} is the same, and all nodes of a job do what it does"
-                draft.say("carried", [container.place], f"an init container of the {pod.of}", why=why)
-            else:
-                _one(container, pod, own, workload, draft)
+                is_left = container.plain() in left
+                same = f"that of the {workload.ranks.of} is the same, and"
+                why = f"{same} it is not carried" if is_left else f"{same} all nodes of a job do what it does"
+                what = f"an init container of the {pod.of}"
+                draft.say("left" if is_left else "carried", [container.place], what, why=why)
+            elif not _one(container, pod, own, workload, draft):
+                left.append(container.plain())
 
 
-def _one(container: Field, pod: Pod, own: str, workload: Workload, draft: Draft) -> None:
+def _one(container: Field, pod: Pod, own: str, workload: Workload, draft: Draft) -> bool:
+    """Whether the job does what it does."""
     name, image = container.get("name"), container.get("image")
     label = f"the init container {name.text() if name is not None else ''}".strip()
     words = [
@@ -56,17 +61,17 @@ def _one(container: Field, pod: Pod, own: str, workload: Workload, draft: Draft)
         why += f"; {asked[0]} is its own, and not in the job's GPUs" if asked else ""
         todo = "start what it does from the job's command, or leave it to the site"
         draft.say("left", [place], f"{label} ({of})", why=why, todo=todo)
-        return
+        return False
     if pod is not workload.ranks:
         of_nodes = "the nodes of a job are alike" if pod in workload.others else "a job has no such pod"
         why = f"it ran in the {pod.of}'s pod, and {of_nodes}"
         todo = "if the ranks need what it does, add it to setup"
         draft.say("left", [place], label, why=why, todo=todo)
-        return
+        return False
     text = words[-1] if len(words) == 3 and words[1].endswith("c") else " ".join(words)
     copy = _COPY.fullmatch(text.strip().rstrip(";"))
     if copy and _stage(copy["all"] or copy["source"], copy["target"], mounts, place, label, draft):
-        return
+        return True
     if words and image is not None and image.text() == own:
         run: str | list[str] = (
             text if len(words) == 3 and words[0] in ("sh", "/bin/sh") and words[1] == "-c" else words
@@ -74,12 +79,13 @@ def _one(container: Field, pod: Pod, own: str, workload: Workload, draft: Draft)
         run = _with_variables(container, pod, run, label, draft)
         why = "once on each node, in the job's container"
         draft.add("setup", {"run": run, "name": name.text() if name else "setup"}, [place], label, why=why)
-        return
+        return True
     of = image.text() if image is not None else "no image"
     what = f"{label} ({of}: {shown(text, 80) or 'its entrypoint'})"
     why = "it has another image than the ranks, and a job has one"
     todo = "where the job's image can do it, add it to setup; data to bring near is stage_in"
     draft.say("left", [place], what, why=why, todo=todo)
+    return False
 
 
 def _with_variables(
