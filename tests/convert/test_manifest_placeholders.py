@@ -344,3 +344,55 @@ def test_a_time_limit_that_somebody_fills_in_is_asked_for(limit: str) -> None:
     assert not any("no line gives a time limit" in each.what for each in draft.findings)
     given = converted(text, MOST="5400", most="5400")
     assert given.facts["time",].value == "01:30:00"
+
+
+_BY_NAME = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: fetch}
+spec:
+  template:
+    spec:
+      containers:
+      - name: c
+        image: reg.io/fetch:1
+        env:
+        - {name: SETS, value: "${SET_LIST}"}
+        - name: STORE
+          value: s3://sets/$TEAM
+        - {name: LEVEL, value: "${LEVEL}"}
+        command: [sh, -c, TEXT]
+"""
+
+
+@pytest.mark.parametrize(
+    "file", ["fetch.yaml.tmpl", "fetch.tpl", "a/fetch.template.yaml", "fetch.yaml-template"]
+)
+@pytest.mark.parametrize(
+    ("text", "is_asked"),
+    [("'for each in $SETS; do get -v $LEVEL $each; done'", False), ("'get ${SET_LIST}'", True)],
+)
+def test_a_file_that_is_called_a_template_is_filled_in(text: str, is_asked: bool, file: str) -> None:
+    draft = Draft()
+    convert(file, _BY_NAME.replace("TEXT", text), draft, Options({}))
+    asked = {".".join(map(str, key)) for key, fact in draft.facts.items() if fact.is_open}
+    assert asked == {"env.SETS", "env.STORE", "env.LEVEL"} | ({"command"} if is_asked else set())
+    todo = {each.key: each.todo for each in draft.findings if each.kind == "question"}
+    assert "--env SET_LIST=VALUE" in todo["env.SETS"]
+    assert not [each for each in draft.findings if "gets the text as it stands" in each.why]
+    assert not [each for each in draft.findings if each.kind == "left" and each.what.startswith("$")]
+
+
+def test_a_place_between_single_quotes_of_a_templates_shell_is_asked_about() -> None:
+    draft = Draft()
+    convert("fetch.yaml.tmpl", _BY_NAME.replace("TEXT", '''"get '$LEVEL'"'''), draft, Options({}))
+    assert draft.facts["command",].is_open
+
+
+def test_in_a_file_of_another_name_the_program_gets_what_stands_there() -> None:
+    draft = Draft()
+    convert("template.yaml", _BY_NAME.replace("TEXT", "./get"), draft, Options({}))
+    assert draft.facts["env", "SETS"].value == "${SET_LIST}"
+    assert "gets the text as it stands" in next(
+        each.why for each in draft.findings if "SETS" in each.what and each.kind == "defect"
+    )

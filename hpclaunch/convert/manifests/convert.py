@@ -71,6 +71,9 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
         for name, (text, names) in made.items()
         if names or placeholders.is_for_envsubst(text)
     }
+    for name, text in given.items():
+        if name not in templates and (names := placeholders.names_of_values(name, text)):
+            templates[name] = Template(text, template_values.BY, names, is_by_name=True)
     found: list[Object] = []
     for name, text in given.items():
         for each in repair.objects(name, text, draft):

@@ -31,6 +31,12 @@ _NAMED = " {1,4}[\"']?(?:name|generateName)"
 _TELLS = re.compile(
     rf"^(?:[ \t-]*[\"']?(?:{_KEYS})|{_NAMED})[\"']?:[ \t]+[^#\n]*?\$\{{?[A-Za-z_]", re.MULTILINE
 )
+# A file that is called a template is filled in before the API gets it, wherever its places stand. Its shells
+# have variables of their own, and the API puts none into the value of a variable.
+_TEMPLATES = re.compile(r"[.-](?:tmpl|tpl|template|envsubst|in)(?:\.ya?ml)?$")
+_VALUES = re.compile(
+    r"(?:^|[\s{,])[\"']?value[\"']?:[ \t]{1,8}(?:\"(?P<two>[^\"\n]*)\"|'(?P<one>[^'\n]*)'|(?P<none>[^\n#]*))"
+)
 _MAY_HAVE_PLACES = {
     "env": "the value of a variable",
     "command": "what each rank executes",
@@ -49,11 +55,12 @@ _TAKES_TEXT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
 
 class Template(Struct, frozen=True):
     """The text of a file that is filled in, and `by` what. `names` are all of its places, where it tells them
-    from variables of a shell."""
+    from variables of a shell. `is_by_name`: the file's own name alone tells that it is one."""
 
     text: str
     by: str
     names: frozenset[str] = frozenset()
+    is_by_name: bool = False
 
 
 def filled(file: str, text: str, environment: Mapping[str, str], draft: Draft) -> str:
@@ -86,6 +93,14 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 def is_for_envsubst(text: str) -> bool:
     """Whether it cannot be what the API gets: $NAME stands where that takes a name or a number."""
     return bool(_TELLS.search(text))
+
+
+def names_of_values(file: str, text: str) -> frozenset[str]:
+    """The names of places in the values of variables, where the file is called a template."""
+    if not _TEMPLATES.search(file):
+        return frozenset()
+    values = (found["two"] or found["one"] or found["none"] or "" for found in _VALUES.finditer(text))
+    return frozenset(name for value in values for name in _names(value))
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -129,13 +144,15 @@ def put(
     a file is none for envsubst the program gets $NAME as it stands: a defect. `variables` are those of the
     pods, `told` the names that their controller sets in them too, `templates` the texts that are filled in
     by their files."""
+    own = {name for name, each in variables.items() if each.text in (f"${name}", f"${{{name}}}")}
     for key, fact in list(draft.facts.items()):
         text = _literal(key, fact.value, launch, variables)
         names = names_in(text)
         template = templates.get(fact.places[0].file)
         if not names and template is not None and key[0] in _MAY_HAVE_PLACES:
             text = _in_one(fact.value)
-            names = tuple(name for name in names_in(text) if name in template.names)
+            known = own if template.is_by_name and _is_for_shell(fact.value) else set()
+            names = tuple(name for name in names_in(text) if name in template.names - known)
         if not names:
             continue
         if template is not None and (not template.names or template.names.intersection(names)):
@@ -172,6 +189,12 @@ def _literal(key: Key, value: object, launch: Launch, variables: Mapping[str, Va
     if key == ("command",) and launch.shell is None and isinstance(value, list):
         return " ".join(_no_texts(list(map(str, value))))  # a text names what ranks have
     return ""
+
+
+def _is_for_shell(value: object) -> bool:
+    """Whether a shell puts in what a variable of the same name was filled in with: it does not between '."""
+    text = _in_one(value)
+    return "'" not in text and not (isinstance(value, list) and names_in(" ".join(_no_texts(value))))
 
 
 def _in_one(value: object) -> str:
