@@ -17,7 +17,10 @@ _SURE = re.compile(
     r"|(?i:(?<![a-z])(?:change|replace|fill)[_-]?(?:me|this)(?![a-z]))"
     r"|(?i:(?<![a-z])(?:to|will)[_-]be[_-](?:replaced|filled|set|determined)\w*)"
     r"|(?<![A-Za-z])(?:REPLACE|FILL|INSERT)_(?:WITH|BY|IN|HERE)\w*|\bINSERT_\w+_HERE|\bPLACEHOLDER\b"
+    r"|(?i:(?<![A-Za-z0-9])(?:name|image|tag|value|registry)[_-](?:goes[_-])?here(?![\w-]))"
 )
+# What a program or a script says of its own arguments: echo "Usage: fetch <repo-name>".
+_USAGE = re.compile(r"\busage:[^\n\"']*", re.IGNORECASE)
 # These may be what a program takes: log.{rank}.txt.
 _PERHAPS = re.compile(
     r"(?<![\w$}])\{[A-Za-z_]\w*\}|^\[[A-Z]+(?:_[A-Z]+)+\]$"
@@ -47,6 +50,7 @@ def to_fill_in(text: str, perhaps: bool = True) -> str:
     small = text.lower()
     if not any(mark in small for mark in _MARKS):
         return ""
+    text = _USAGE.sub("", text) if "usage:" in small else text
     found = _SURE.search(text)
     if not found and (perhaps or not _BLANK.search(text.strip())):
         found = _NAMED.search(text)

@@ -59,6 +59,9 @@ def test_an_option_that_is_to_be_filled_in_is_asked_for(options: str, keys: set[
         ("srun --mpi=pmix ./app WILL_BE_REPLACED", "command"),
         ("srun --mpi=pmix ./app --data=/path/to/data", "command"),
         ("srun --mpi=pmix ./app --user your_name", "command"),
+        ("srun --mpi=pmix --container-image=image-name-here ./app", "image"),
+        ("srun --mpi=pmix ./app --run=tag_goes_here", "command"),
+        ("srun --mpi=pmix bash -c 'echo \"usage: app <data-set>\"; app <your-data>'", "command"),
     ],
 )
 def test_a_fact_that_is_to_be_filled_in_is_asked_for(lines: str, key: str) -> None:
@@ -95,6 +98,13 @@ def test_a_word_that_a_program_may_know_is_carried_and_said(word: str) -> None:
             "/# A_PLACEHOLDER/d",
             "NO_PLACEHOLDERS",
             "--placeholder",
+        ),
+        *(
+            'echo "Usage: get <repo_name>"',
+            "# usage: get <repo-name>",
+            "from-here",
+            "where_image",
+            "name-hereafter",
         ),
         *("user@HOST", "xx", "exxxtra", "a.{1..3}x", "the_member", "[0]", "[A]", "1<2"),
     ],
