@@ -167,6 +167,16 @@ def test_what_is_exported_is_told_where_no_run_is_found() -> None:
     assert _told(found)["environment"] == "https_proxy"
 
 
+@pytest.mark.parametrize("run", ["mpirun -np 2 ./t", "singularity exec a.sif ./t", "g16 <a"])
+def test_what_exports_are_made_of_is_told_or_said(run: str) -> None:
+    its = "export OUT=$PBS_JOBFS/$TAG\nexport LD_LIBRARY_PATH=/y:$LD_LIBRARY_PATH"
+    found = _of(f"#PBS -l nodes=1:ppn=2\n{its}\n{run}")
+    assert "TAG" in _told(found)["environment"].partition(";")[0].split(", ")
+    assert "sets it" in _left(found, "PBS_JOBFS")
+    (adds,) = (each for each in found.findings if each.what == "export LD_LIBRARY_PATH")
+    assert ([each.line for each in adds.places], "adds to" in adds.why) == ([4], True)
+
+
 def test_a_word_of_jsrun_is_none_of_the_command() -> None:
     found = _of("#BSUB -nnodes 2\njsrun -e individual -o out.%h -n 12 -r 6 -g 1 python t.py --x 1")
     assert any(each.became == "command: python t.py --x 1" for each in found.findings)

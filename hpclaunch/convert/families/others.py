@@ -12,7 +12,7 @@ from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.mapping.docker import config_env, container, env_files, launch
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.docker.steps import Started, copies_of, started
-from hpclaunch.convert.mapping.environment import handed_on, of_no_run, reached
+from hpclaunch.convert.mapping.environment import handed_on, of_exports, of_no_run, reached
 from hpclaunch.convert.mapping.environment.exported import Ranks
 from hpclaunch.convert.mapping.environment.exported import put as put_exported
 from hpclaunch.convert.mapping.ranks import by_jsrun, launchers, mpi, mpi_library, of_request
@@ -84,7 +84,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
             if not any(start.has_ranks for start in _starts(reading)):
                 of_request.not_started(draft)
             if others and not any(key[0] == "env" for key in draft.facts.keys() - asked):
-                of_no_run.put(reading, found, draft)
+                of_exports.inherit(reading, of_no_run.put(reading, found, draft), draft)
         draft.findings[:] = [no_question(each) for each in draft.findings]
     pbs.put_threads(others, reading.commands, draft)
     if refusal.is_scheduler:
@@ -277,11 +277,13 @@ def _exported(reading: ShellReading, run: _Start, draft: Draft) -> None:
         if run.container is not None:  # Singularity hands on all that it has, unless --cleanenv
             its = other_runtimes.export(run.command, run.container, Export())
             ranks = Ranks(its, gpus=draft.number("gpus_per_node"), container=True)
-            put_exported(reading, run.command, ranks, draft)
+            later = put_exported(reading, run.command, ranks, draft)
+            of_exports.inherit(reading, later, draft, run.command.place)
         return
     named = {shown(each.value or ()).partition("=")[0] for each in starter.all("x")}
     ranks = Ranks(Export(), options=named, gpus=draft.number("gpus_per_node"), container=bool(run.container))
-    put_exported(reading, run.command, ranks, draft)
+    later = put_exported(reading, run.command, ranks, draft)
+    of_exports.inherit(reading, later, draft, run.command.place)
     found = [str(key[1]) for key in draft.facts if key[0] == "env" and len(key) == 2]
     if starter.program == "mpirun" and found and draft.number("nodes") != 1:
         # Fujitsu's mpiexec is made of Open MPI, and what Open MPI's manual says need not hold for it.

@@ -12,18 +12,21 @@ from hpclaunch.readback.shell.values import Value
 from hpclaunch.values.conversion import Place
 
 
-def put(reading: ShellReading, found: Allocation, draft: Draft, *, image: bool = False) -> None:
+def put(
+    reading: ShellReading, found: Allocation, draft: Draft, *, image: bool = False
+) -> list[tuple[str, Value]]:
     """Put what is exported to the last command that may start something, and what is exported behind it: the
     script may only make the line of its run (LINE="srun ./a"), which somebody starts. `image`: the ranks are
-    in one, and the script is not."""
+    in one, and the script is not. Returns the variables that the command's text would have to make."""
     commands = (each for each in reversed(reading.commands) if each.environment and not each.within)
     last = next(commands, None)
     if last is None and not reading.at_end:
-        return
+        return []
     end = Command(Place(reading.script), ()) if last is None else last
     missing = {name for name, _ in reading.at_end}.difference(name for name, _ in end.environment)
     behind = tuple(each for each in reading.at_end if each[0] in missing)
-    put_to(reading, structs.replace(end, environment=end.environment + behind), found, draft, image=image)
+    its = structs.replace(end, environment=end.environment + behind)
+    return put_to(reading, its, found, draft, image=image)
 
 
 def put_to(
