@@ -29,6 +29,7 @@ def _of(lines: str) -> tuple[dict[str, Any], Conversion]:
         ("export I_MPI_DEBUG=5\nmpirun -n 8 ./app", "pmi2"),
         ("/opt/mpich/bin/mpiexec -n 8 ./app", "pmi2"),
         ("mpiexec.hydra -n 8 ./app", "pmi2"),
+        ("mpdboot -n 2 -f hosts\nmpiexec -n 8 ./app\nmpdallexit", "pmi2"),
         ("module load gcc openmpi/1.10.7\nmpirun -np 8 -x A=1 ./app", "pmi2"),
         ("module load openmpi/gcc/64/1.8.5\nmpirun -np 8 ./app", "pmi2"),
         ("module load openmpi/4.1.1\nmpirun -np 8 ./app", "pmix"),
@@ -67,11 +68,12 @@ def test_of_an_open_mpi_that_srun_cannot_start_it_is_asked(line: str) -> None:
     assert any(each.key == "mpi" and "before 1.5" in each.why for each in found.findings)
 
 
+@pytest.mark.parametrize("load", ["cray-mpich/8.1", "cray-pals"])
 @pytest.mark.parametrize("line", ["mpiexec -n 8 -ppn 4 ./app", "mpirun -np 8 ./app", "mpiexec -n 8 ./app"])
-def test_of_crays_mpi_is_asked_how_its_ranks_find_each_other(line: str) -> None:
-    job, found = _of(f"module load cray-mpich/8.1\n{line}")
+def test_of_crays_mpi_is_asked_how_its_ranks_find_each_other(line: str, load: str) -> None:
+    job, found = _of(f"module load {load}\n{line}")
     assert job["mpi"] == script_cases.ASK
-    assert any(each.key == "mpi" and "cray-mpich/8.1" in each.why for each in found.findings)
+    assert any(each.key == "mpi" and load in each.why for each in found.findings)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 MVAPICH2, whose ranks take PMI-2 ("MPI Users Guide" of Slurm, mpi_guide.html).
 
 Their launchers have one name. What tells them apart are options that one of them alone has, the folder of the
-program, variables that their libraries read, modules that are loaded, and scripts that are sourced.
+program, variables that their libraries read, modules that are loaded, scripts that are sourced, and daemons
+that the script starts.
 """
 
 import re
@@ -22,12 +23,17 @@ INTEL_MPI = "Intel MPI"
 MVAPICH2 = "MVAPICH2"
 MPICH = "MPICH"
 CRAY = "Cray MPICH"
+# What programs of a ring of daemons tell: it was the way of MPICH2 up to 1.2, of which MVAPICH2 and Intel MPI
+# are made ("MPICH2 User's Guide" 1.2, mpd; "Intel MPI Library Reference Manual" 4.0, mpdboot).
+OF_MPD = "MPICH2, MVAPICH2 or Intel MPI"
+_MPD = ("mpdboot", "mpd")
 # A toolchain of EasyBuild with its year, which a module is, or was built with: Siesta/4.1-intel-2019b. Each
 # has an MPI of its own (easybuild/toolchains/: intel, gimkl, foss, gompi, iomkl, iompi).
 _CHAIN = r"(?:^|[-/])(?:{names})[-/]20\d\d[ab]\b"
 # By a part of the name of a module, a folder or a script.
 _NAMED = {
-    CRAY: re.compile(r"cray[-_]mpich"),
+    # Its launcher is PALS, which is a module of its own (mpiexec(1) of HPE Cray PALS).
+    CRAY: re.compile(r"cray[-_](?:mpich|pals)"),
     INTEL_MPI: re.compile(
         r"intel[-_]?mpi|(?:^|/)mpi/intel(?:/|$)|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|oneapi.*mpi|"
         + _CHAIN.format(names="intel|intelcuda|gimkl|gimpi")
@@ -122,8 +128,16 @@ def _told(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Lib
     loaded = [shown(word) for each in reading.of(*LOADS) for word in each.words[1:]]
     yield from _of_modules(loaded)
     yield from _named(shown(each.name) for each in reversed(reading.sourced))
+    yield from _of_mpd(reading)
     yield from _named(text for text in words if "nvcr.io/" in text)
     yield from (Library(MPICH, text) for text in words if program_of([(text,)]) in BY_WRAPPED)
+
+
+def _of_mpd(reading: ShellReading) -> Iterator[Library]:
+    """What the script starts its daemons with (/opt/intel/impi/4.0/bin64/mpdboot)."""
+    for each in reading.of(*_MPD):
+        text = shown(each.words[0])
+        yield Library(named(text) or OF_MPD, text)
 
 
 def _of_lsf(reading: ShellReading) -> Iterator[str]:
