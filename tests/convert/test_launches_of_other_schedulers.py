@@ -242,6 +242,20 @@ def test_the_folder_that_a_scheduler_makes_for_a_job_is_not_the_submitters(line:
     assert _told(_of(f"{line}\nexport TMPDIR=/d\nmpirun -np 1 ./t $TMPDIR"))["environment"] == "TMPDIR"
 
 
+@pytest.mark.parametrize("run", ["mpirun -np 2 ./t", "aprun -n 2 ./t"])
+@pytest.mark.parametrize(
+    ("folder", "became"),
+    [("/a", "workdir: /a"), ("$PBS_O_WORKDIR/b", "workdir: ./b"), ("$HOME/c", "command: cd ${HOME}/c; ...")],
+)
+def test_the_folder_of_a_launch_is_told_and_no_other_line_is_said_to_have_it(
+    folder: str, became: str, run: str
+) -> None:
+    found = _of(f"#PBS -l nodes=1:ppn=2\ncd {folder}\n{run}")
+    (its,) = (each for each in found.findings if [place.line for place in each.places] == [3])
+    assert its.became == became
+    assert ("HOME" in _told(found)["environment"]) == ("HOME" in became)
+
+
 def test_the_folder_of_a_rank_is_its_shells() -> None:
     found = _of("#PBS -l nodes=1:ppn=1\nmpirun -np 1 $PWD/t")
     assert any(each.became.startswith("command: exec $PWD/t") for each in found.findings)

@@ -6,7 +6,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_ssh, other_containers, refusals, singularity, submitting
-from hpclaunch.convert.mapping.around import beyond, logs, rounds
+from hpclaunch.convert.mapping.around import beyond, logs, rounds, working_folder
 from hpclaunch.convert.mapping.bind import binding
 from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.mapping.docker import config_env, container, env_files, launch
@@ -230,6 +230,10 @@ def _text(start: _Start) -> str:
 def _put(reading: ShellReading, run: _Start, found: Allocation, draft: Draft, options: Options) -> None:
     if run.container is not None:
         singularity.put(reading, run.command, run.container, draft)
+    else:
+        for words in working_folder.put(reading, run.command, draft):
+            names = submitters(line(list(words)).names)
+            reached.inherit(names, (run.command.place,), draft, " ".join(map(shown, words)))
     _exported(reading, run, draft)
     if run.mpirun is not None:
         _ranks(reading, run.command, run.mpirun, found, draft)
