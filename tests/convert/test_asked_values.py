@@ -119,6 +119,7 @@ def test_nodes_of_pbs_may_be_named_or_of_several_kinds(line: str, told: str) -> 
     assert len(unlike) == (told == "3 - -")
 
 
+_NO_PLACE = "each of its chunks is taken for a node: no line says place="
 _CHUNKS = "#PBS -l select=2:ncpus=16:mpiprocs=4:ompthreads=4"
 
 
@@ -145,6 +146,11 @@ def test_the_threads_that_pbs_sets_are_in_the_environment(lines: list[str], told
         ("#PBS -l place=pack -l select=4:ncpus=2", "all of its chunks are on one host"),
         ("#PBS -l select=4:ncpus=2 -l place=scatter", ""),
         ("#PBS -l select=1:ncpus=2 -l place=free", ""),
+        ("#PBS -l select=4:ncpus=2:mpiprocs=2", _NO_PLACE),
+        ("#PBS -lselect=1:ncpus=2+3:ncpus=2,walltime=9", _NO_PLACE),
+        ("#PBS -l select=2:system=warm", ""),
+        ("#PBS -l select=1:ncpus=2", ""),
+        ("#PBS -l nodes=4:ppn=2", ""),
     ],
 )
 def test_chunks_of_pbs_that_may_share_a_host_are_said(line: str, said: str) -> None:

@@ -1,7 +1,7 @@
 """What -l of PBS, Torque and Moab asks for (pbs_resources(7B) of OpenPBS 23, qsub(1B) of Torque 6)."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from hpclaunch.convert.cores import MEMORY
 from hpclaunch.convert.draft import Draft
@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.schedulers.asked_values import (
     say_rest,
 )
 from hpclaunch.convert.reading import Command, Directive
+from hpclaunch.values.conversion import Place
 
 _OF_NODES = {
     **dict.fromkeys(("ngpus", "gpus"), "gpus_per_node"),
@@ -30,6 +31,12 @@ _OWN_THREADS = "commands of the script have numbers of their own, and which of t
 # place=free and place=pack, alone or with how a host is shared behind it (pbs_resources(7B), "place").
 _PLACE = re.compile(r"\bplace=(free|pack)(?![\w-])[\w:=]*")
 _TOGETHER = {"free": "several of its chunks may be on one host", "pack": "all of its chunks are on one host"}
+# Where no line says place, the server's own setting counts, and without one free (the same, "place").
+_NO_PLACE = (
+    "each of its chunks is taken for a node: no line says place=, and where the server does not either "
+    "several of them may be on one host"
+)
+_NODES_OF = "where several are on one host write nodes, with the ranks and GPUs of each"
 _UNLIKE = "its nodes are not alike, and a job has the same ranks and GPUs on each of its nodes"
 
 
@@ -60,6 +67,11 @@ def put_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
 
 def say_places(directives: Sequence[Directive], draft: Draft) -> None:
     """Chunks that need no host each, of which as many nodes are told."""
+    nodes = draft.number("nodes") or 1
+    if nodes > 1 and not any("place=" in word for directive in directives for word in directive.words):
+        for what, place in _chunks(directives):
+            became = f"nodes: {nodes}"
+            draft.say("assumed", [place], what, became=became, why=_NO_PLACE, todo=_NODES_OF)
     for directive in directives:
         for found in _PLACE.finditer(" ".join(directive.words)):
             if (draft.number("nodes") or 1) > 1:
@@ -68,6 +80,16 @@ def say_places(directives: Sequence[Directive], draft: Draft) -> None:
                 draft.say("left", [directive.place], found[0], why=why, todo=todo)
             else:
                 draft.say("without effect", [directive.place], found[0], why="no more than one node is told")
+
+
+def _chunks(directives: Sequence[Directive]) -> Iterator[tuple[str, Place]]:
+    """What is asked for by select= of which a chunk has cores or ranks of its own, with its line. One without
+    them (select=2:system=NAME) is of whole nodes of its site."""
+    for directive in directives:
+        for part in (each for word in directive.words for each in word.split(",")):
+            _, mark, text = part.partition("select=")
+            if "ncpus=" in text or "mpiprocs=" in text:
+                yield f"{mark}{text}", directive.place
 
 
 def put_threads(directives: Sequence[Directive], commands: Iterable[Command], draft: Draft) -> None:
