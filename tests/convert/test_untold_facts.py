@@ -137,6 +137,20 @@ def test_the_folder_in_which_singularity_starts_a_command_is_told(
     assert told == ([f"the working folder: {folder}"] if folder else [])
 
 
+@pytest.mark.parametrize(
+    ("head", "folder"),
+    [
+        ("#PBS -l nodes=1\n", "the home of who submits the script, where no option names another"),
+        ("#PBS -l nodes=1\ncd $PBS_O_WORKDIR\n", "the folder from which the script is submitted"),
+        ("#BSUB -n 1\n", "the folder from which the script is submitted"),
+    ],
+)
+def test_a_script_that_begins_in_the_home_has_singularity_start_there(head: str, folder: str) -> None:
+    text = f"#!/bin/bash\n{head}singularity exec x.sif python t.py\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert f"the working folder: {folder}" in [each.what for each in found.findings]
+
+
 def test_words_of_a_file_are_no_variable_of_one_word() -> None:
     lines = 'mapfile -t ARGS < args.txt\nsrun --mpi=pmix ./app "${ARGS[@]}"'
     job, found = _of("-N 1 --ntasks-per-node=4 --gres=gpu:4", lines)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import working_folder
 from hpclaunch.convert.mapping.container import instances, other_runtimes, pulled
 from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.mapping.docker.mounts import volume
@@ -22,6 +23,10 @@ FILES = (".sif", ".simg", ".img")  # of images
 NOT_RUN = "neither Pyxis nor Kubernetes runs it"
 MAKE_ONE = "name the image that it was made of, or make a .sqsh file (enroot import docker://...)"
 _BESIDE = "add what it does to setup where it does with the run's image, or submit it as a job of its own"
+# PBS, Torque and Grid Engine start a script in the home of who submits it (qsub(1B) of OpenPBS 23, "Job
+# Working Directory"; qsub(1B) of Torque 6, -d; qsub(1) of Grid Engine 8, -cwd).
+_FROM_HOME = ("PBS", "MSUB", "$", "SGE")
+_HOME = "the home of who submits the script, where no option names another"
 _MOST = 20  # commands that are looked at
 _STARTERS = (*SINGULARITIES, *BY_MPI, *STEPS)
 _OF_SINGULARITY = re.compile(r"(?:SINGULARITY|APPTAINER)(?:_BIND(?:PATH)?|ENV_(\w+))")
@@ -35,7 +40,11 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
         instances.say(reading, draft)
     else:
         _container(reading, command, layer, draft)
-    other_runtimes.say_folder(layer, command, draft)
+    from_home = any(each.system in _FROM_HOME for each in reading.directives)
+    if from_home and not any(working_folder.changes_of(reading, command)):
+        other_runtimes.say_folder(layer, command, draft, _HOME)
+    else:
+        other_runtimes.say_folder(layer, command, draft)
     _by_variables(reading, command, draft)
 
 

@@ -31,6 +31,7 @@ _ADDS = ("PREPEND_PATH", "APPEND_PATH")  # they change the PATH in the container
 _CLEANED = frozenset(("cleanenv", "containall", "compat", "clearenv"))
 _WITHOUT_HOME = frozenset(("no-home", "contain", "containall", "compat", "home"))
 _WRITABLE = frozenset(("writable", "writable-tmpfs"))
+_SUBMITTED_FROM = "the folder from which the script is submitted"
 _OTHER_FOLDER = ("pwd", "contain", "containall")
 _TOLD = frozenset(("bind", "mount", "volume", "pwd", "workdir", "image", "env")) | _CLEANED | _WITHOUT_HOME
 _OF_SHELL = "Singularity 2 has its shell execute them; Apptainer, and Singularity from 3 on, ignore them"
@@ -123,15 +124,16 @@ def ask_options(layer: Layer, option: Option, command: Command, draft: Draft) ->
     draft.say("question", (command.place,), f"{layer.program} {option.written}", why=question, todo=todo)
 
 
-def say_folder(layer: Layer, command: Command, draft: Draft) -> None:
+def say_folder(layer: Layer, command: Command, draft: Draft, begun: str = _SUBMITTED_FROM) -> None:
     """The folder in which a command starts that is told of none: Singularity mounts the one that it is called
-    in (apptainer(1), "Bind Paths and Mounts"), and Shifter goes to it (--workdir in its src/shifter.c)."""
+    in (apptainer(1), "Bind Paths and Mounts"), and Shifter goes to it (--workdir in its src/shifter.c).
+    `begun` is the folder in which the script is where it has gone to none."""
     of_singularity = layer.program.startswith("singularity")
     names = _OTHER_FOLDER if of_singularity else ("workdir",)
     if any(each.name in names for each in layer.options) or layer.program.startswith("sarus"):
         return
     here = path(command.folder) if command.folder else "."
-    folder = "the folder from which the script is submitted" if here == "." else here or shown(command.folder)
+    folder = begun if here == "." else here or shown(command.folder)
     does = "mounts the folder" if of_singularity else "goes to the folder"
     why = f"{layer.program.split()[0]} {does} that it is called in, and starts the command there"
     todo = "write it as workdir in the job file, and under mounts"
