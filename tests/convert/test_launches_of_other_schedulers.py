@@ -212,7 +212,8 @@ def test_the_environment_has_the_names_that_the_command_takes_of_the_submitter()
 
 
 @pytest.mark.parametrize(
-    ("line", "name"), [("#BSUB -n 1", "LSB_JOBINDEX"), ("#PBS -l nodes=1:ppn=1", "PBS_ARRAYID")]
+    ("line", "name"),
+    [("#BSUB -n 1", "LSB_JOBINDEX"), ("#PBS -l nodes=1", "PBS_ARRAYID"), ("#PBS -b 1", "NQSII_MPIOPTS")],
 )
 def test_what_another_scheduler_sets_is_not_the_submitters(line: str, name: str) -> None:
     found = _of(f"{line}\nexport A=1\nmpirun -np 1 python run.py --id=${name}")

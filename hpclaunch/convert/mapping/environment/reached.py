@@ -21,8 +21,11 @@ from hpclaunch.readback.shell.values import Value, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import acts_on_commands
 
-# What LSF, PBS, Grid Engine, Fujitsu's TCS, Cobalt, OAR and LoadLeveler set in a job of theirs.
-_OF_ANOTHER = re.compile(r"(?:LSB|LSF|PBS|SGE|PJM|COBALT|OAR|LOADL)_[A-Z]|(?:NSLOTS|NHOSTS|PE_HOSTFILE)$")
+# What LSF, PBS, Grid Engine, Fujitsu's TCS, Cobalt, OAR and LoadLeveler set in a job of theirs; and NEC's
+# NQSV, which reads lines of #PBS too ("NQSV User's Guide [Operation]").
+_OF_ANOTHER = re.compile(
+    r"(?:LSB|LSF|PBS|SGE|PJM|COBALT|OAR|LOADL|NQSII)_[A-Z]|(?:NSLOTS|NHOSTS|PE_HOSTFILE)$"
+)
 
 
 class Handed(Struct, frozen=True):
