@@ -6,7 +6,14 @@ from math import prod
 
 from msgspec import Struct, structs
 
-from hpclaunch.convert.mapping.slurm.batch.asked import GPUS, Asked, number, of_batch, origin_of
+from hpclaunch.convert.mapping.slurm.batch.asked import (
+    GPUS,
+    Asked,
+    number,
+    of_batch,
+    origin_of,
+    outside_allocation,
+)
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.to_fill_in import to_fill_in
 from hpclaunch.readback.shell.values import Part, Unknown
@@ -29,7 +36,7 @@ _TELL_TASKS = frozenset(("ntasks", "ntasks-per-node", "ntasks-per-gpu"))
 _LONGEST = 8  # digits of what a node may have
 # Of -N 2 -n 16 Slurm 22.05 starts 14 on one node and 2 on the other where jobs share nodes, and 8 on each
 # with --exclusive.
-_FILLED = (
+FILLED = (
     "where jobs share nodes Slurm fills one after the other, and some had more ranks than others; hpclaunch "
     "has as many on each"
 )
@@ -179,7 +186,7 @@ def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place
             limit = f", at most {per_node} on each" if per_node else ""
             doubt = f"{tasks} ranks on {nodes} nodes{limit}: how many are on each is not told"
             return Ranks(nodes, None, (*of_tasks, *lines), doubt)
-        assumed = "" if per_node or found.whole or not 1 < nodes < (found.tasks or 0) else _FILLED
+        assumed = "" if per_node or found.whole or not 1 < nodes < (found.tasks or 0) else FILLED
         return Ranks(nodes, tasks // nodes, (*of_tasks, *lines), assumed=assumed)
     is_range = _is_range(own) if own else found.ranged
     if tasks and per_node and not is_range:
@@ -221,6 +228,8 @@ def _by_cpus(reading: ShellReading, own: Asked, ranks: Ranks, found: Allocation)
     (srun(1), --cpus-per-task): those that sbatch was asked for with -c, up to whole cores, and all of a node
     where nobody shares it."""
     each, all_cpus = number(own.value, reading, found.numbers), found.cpus_per_task
+    if outside_allocation(reading) is not None:
+        all_cpus = each  # it asks for its own
     doubt = f"{own.written} without -n starts one for every {each or 'so many'} CPUs of the job on a node"
     if not each or not all_cpus or found.whole or all_cpus // each != (all_cpus + all_cpus % 2) // each:
         return structs.replace(ranks, per_node=None, doubt=doubt)

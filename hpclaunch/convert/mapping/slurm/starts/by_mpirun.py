@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping.slurm.batch.allocation import is_for_several
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, number
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, prepares
-from hpclaunch.convert.mapping.slurm.starts import chosen_hosts
+from hpclaunch.convert.mapping.slurm.starts import chosen_hosts, unfilled
 from hpclaunch.convert.mapping.slurm.starts.chosen_hosts import Chosen
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import untold_number
@@ -113,7 +113,7 @@ def _of_mpirun(
         listed_ranks = _of_list(reading, command, layer, nodes)
         of_hosts = _of_hosts(command, layer) if found.nodes is None else None
         of_hosts = _of_chosen(chosen, of_slurm) if chosen is not None else listed_ranks or of_hosts
-        sized = of_hosts or of_slurm
+        sized = of_hosts or unfilled.without_count(layer, of_slurm, found)
         names = (shown(word) for each in (command, *reading.of(*LOADS)) for word in each.words)
         divided = slots.divided(layer, names)
         if divided is not None and (sized.per_node or 1) * (sized.nodes or 2) > 1:
@@ -132,6 +132,7 @@ def _of_mpirun(
         sized = Ranks(nodes, None, size.places, doubt)
     else:
         sized = of_all(reading, layer, Ranks(nodes, size.per_node, size.places), found.numbers)
+        sized = unfilled.of_count(layer, sized, total, found)
     before = found_layers[:index]
     of_enroot, inner, of_container = enroot.of(reading, command, found_layers[index + 1 :])
     if of_enroot is None and before:  # the container may be around mpirun
@@ -229,9 +230,7 @@ def _filled(reading: ShellReading, layer: Layer, found: Allocation) -> Ranks | N
     follows when it is full (its Developer Guide, "Controlling Process Placement"). None where they are as
     many, or the options say otherwise."""
     told = mpi.told_by(layer, lambda option: number(option.value, reading, found.numbers))
-    if layer.program not in ("mpirun", "mpiexec.hydra", "ibrun") or told is None or not told.is_total:
-        return None
-    if any(layer.option(name) is not None for name in ("host", "hostfile", "map-by", "oversubscribe")):
+    if told is None or not told.is_total or not unfilled.goes_by_slots(layer):
         return None
     slots, total = found.per_node, told.total
     if total == 1:

@@ -1,0 +1,64 @@
+"""mpirun fills the slots that Slurm gives it: how many ranks a node has where no line tells these."""
+
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_SLOTS = "mpirun fills the slots of one node"
+_FILLS = "where jobs share nodes Slurm fills"
+
+
+def _converted(options: str, run: str) -> tuple[dict[str, Any], list[str]]:
+    text = f"#!/bin/bash\n#SBATCH -t 5 --gpus-per-node=8 {options}\n{run} ./x\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    return loaded(found.job), [each.why for each in found.findings if each.kind == "assumed"]
+
+
+@pytest.mark.parametrize(
+    ("options", "run", "nodes", "ranks"),
+    [
+        ("-N 2", "mpirun", "2", ASK),
+        ("-N 1 --exclusive", "mpirun", "1", ASK),
+        ("-N 2 -c 1", "mpiexec", "2", ASK),
+        ("-N 2 -c 8", "mpirun", "2", "1"),
+        ("-N 2 -c 8 --exclusive", "mpirun", "2", ASK),
+        ("-N 2 --ntasks-per-node=8", "mpirun", "2", "8"),
+        ("-N 2 -n 4 --ntasks-per-node=8", "mpirun", "2", ASK),
+        ("-N 2 -n 16 --ntasks-per-node=8", "mpirun", "2", "8"),
+        ("-N 2", "mpirun -npernode 4", "2", "4"),
+        ("-N 2", "mpirun --map-by ppr:4:node", "2", "4"),
+        ("-N 2 --ntasks-per-node=8", "mpirun -np 8 --oversubscribe", "1", "8"),
+        ("-N 2 --ntasks-per-node=8", "mpirun -np 8 --byslot", "1", "8"),
+        ("-N 2 --ntasks-per-node=8", "mpirun -np 8 --map-by node", "2", "4"),
+        ("-N 2 --ntasks-per-node=8", "mpirun -np 1 --map-by socket", "1", "1"),
+    ],
+)
+def test_slots_that_no_line_tells_are_asked_for(options: str, run: str, nodes: str, ranks: str) -> None:
+    job, _ = _converted(options, run)
+    assert (job.get("nodes", "1"), job["ranks_per_node"]) == (nodes, ranks)
+
+
+@pytest.mark.parametrize(
+    ("options", "run", "said"),
+    [
+        ("-N 2", "mpirun -np 16", _SLOTS),
+        ("-N 2 --exclusive", "mpirun -np 16 --oversubscribe", _SLOTS),
+        ("-N 2", "mpirun -np 16 --map-by node", ""),
+        ("-N 2", "mpirun -np 16 -npernode 8", ""),
+        ("-N 2 --ntasks-per-node=8", "mpirun -np 16", ""),
+        ("-N 2 -n 16", "mpirun -np $SLURM_NTASKS", _FILLS),
+        ("-N 2 -n 16 --exclusive", "mpirun -np $SLURM_NTASKS", ""),
+        ("-N 2 -n 16", "mpirun", _FILLS),
+        ("-N 1", "mpirun -np 8", ""),
+    ],
+)
+def test_that_the_first_nodes_may_have_had_all_ranks_is_said(options: str, run: str, said: str) -> None:
+    job, assumed = _converted(options, run)
+    assert job["ranks_per_node"] == "8"
+    found = [each for each in assumed if each.startswith((_SLOTS, _FILLS))]
+    assert [each.startswith(said) for each in found] == [True] * bool(said)
