@@ -27,6 +27,8 @@ def _machine(top: Path) -> dict[str, str]:
         Path(top, name).mkdir()
         Path(top, name, "activate").write_text(f'echo "sourced {name}" >> "$LOG"\nexport A={name}\n')
     Path(top, "sets").write_text("export A=file B=file\n")
+    Path(top, "conda").write_text('#!/bin/bash\necho "export A=$3; echo activated $3 >> $LOG"\n')
+    Path(top, "conda").chmod(stat.S_IRWXU)
     Path(top, "e.sh").write_text("module load of/e\nexport B=2\n")
     return {
         "PATH": f"{top}:{os.environ['PATH']}",
@@ -58,6 +60,9 @@ def _done(command: list[str], top: Path, environment: dict[str, str]) -> list[st
         "if ! [ -d {top}/six ]; then module load x; fi",
         "D={top}/two\nif [[ -d $D ]]; then source $D/activate; elif [ -d {top} ]; then module load no; fi",
         "run() {{ srun --mpi=none ./t; }}\nmodule load x\nrun\nexit",
+        'if [ -d {top}/one ]; then eval "$({top}/conda shell.bash activate one)"\n'
+        'else eval "$({top}/conda shell.bash activate two)"; fi',
+        '[ -d {top}/six ] && eval "$({top}/conda shell.bash activate six)"\nmodule load y',
         "load() {{ module load $1; }}\nmodule purge\nload x",
         "if command -v module >/dev/null 2>&1; then module load x; fi",
         "if [ -n '' ]; then module load x; fi\nmodule load y",
@@ -211,3 +216,16 @@ def test_a_default_behind_a_file_is_told_with_it() -> None:
     found = convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({}))
     (told,) = (each for each in found.findings if each.what == "OTHERS")
     assert (told.became, "env.sh, which was not given, may set it" in told.why) == ("its default: 4", True)
+
+
+def test_what_a_program_writes_for_one_kind_of_machine_is_not_evaluated_on_all() -> None:
+    lines = (
+        "if [ $(uname -m) = x86_64 ]; then\n"
+        'eval "$(conda shell.bash activate amd)"\nelse\neval "$(conda shell.bash activate arm)"\nfi\n'
+        "srun --mpi=none ./t"
+    )
+    found = convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == ["./t"]
+    left = [each for each in found.findings if each.kind == "left" and each.what.startswith("eval")]
+    assert [each.places[0].line for each in left] == [4, 6]
+    assert all("$(uname -m)" in each.why for each in left)

@@ -27,7 +27,8 @@ def _by_eval(reading: ShellReading) -> Iterator[Prepared]:
         if statement.place in inside:
             moment, command = inside[statement.place]
             around = command.shells[:-1]  # without that of the $(...) itself
-            yield Prepared(statement.place, _evaluates(command), moment, (), "", around)
+            row = (statement.place, _evaluates(command), moment, command.conditions, statement.written)
+            yield Prepared(*row, around)
 
 
 def _evaluates(command: Command) -> tuple[Value, ...]:
