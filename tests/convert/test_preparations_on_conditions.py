@@ -27,6 +27,7 @@ def _machine(top: Path) -> dict[str, str]:
         Path(top, name).mkdir()
         Path(top, name, "activate").write_text(f'echo "sourced {name}" >> "$LOG"\nexport A={name}\n')
     Path(top, "sets").write_text("export A=file B=file\n")
+    Path(top, "keys").write_text("A=key\nB=key\n")
     Path(top, "conda").write_text('#!/bin/bash\necho "export A=$3; echo activated $3 >> $LOG"\n')
     Path(top, "conda").chmod(stat.S_IRWXU)
     Path(top, "e.sh").write_text("module load of/e\nexport B=2\n")
@@ -63,6 +64,10 @@ def _done(command: list[str], top: Path, environment: dict[str, str]) -> list[st
         'if [ -d {top}/one ]; then eval "$({top}/conda shell.bash activate one)"\n'
         'else eval "$({top}/conda shell.bash activate two)"; fi',
         '[ -d {top}/six ] && eval "$({top}/conda shell.bash activate six)"\nmodule load y',
+        "set -a; source {top}/keys; set +a",
+        "set -o allexport\n[ -f {top}/keys ] && . {top}/keys\nset +o allexport\nsource {top}/one/activate",
+        "set -a\nsource {top}/six/none || source {top}/keys\nmodule load x",
+        "set -a; set +a; source {top}/keys",
         "load() {{ module load $1; }}\nmodule purge\nload x",
         "if command -v module >/dev/null 2>&1; then module load x; fi",
         "if [ -n '' ]; then module load x; fi\nmodule load y",

@@ -9,6 +9,7 @@ from posixpath import join, normpath
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import hooks, working_folder
 from hpclaunch.convert.mapping.around.working_folder import FOLDERS
+from hpclaunch.convert.mapping.environment.all_exported import with_switches
 from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, at, moment_of, source_at
 from hpclaunch.convert.mapping.environment.on_conditions import guarded
 from hpclaunch.convert.mapping.words.texts import path
@@ -111,7 +112,7 @@ def before(
             why = f"it hangs on a condition that a rank cannot look at: {open_condition}"
             todo = "where ranks need it begin the command with it"
             draft.say("left", (each.place,), " ".join(map(shown, each.words)), why=why, todo=todo)
-    return kept
+    return list(with_switches(reading, kept))
 
 
 @once

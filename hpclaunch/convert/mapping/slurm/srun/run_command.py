@@ -110,7 +110,8 @@ def put(
         own = set_here - added | set(around.stand_ins.values())
         own |= parameters.ask(asked, draft, dict.fromkeys(rendezvous.COMPUTED, _OF_TORCH))
         wanted = [name for name in names if name not in own and (image or name != "PWD")]
-        first = "; ".join(" ".join(map(shown, each)) for each in before[:_MOST_NAMED])
+        setting = [each for each in before if known(each[0]) != "set"]
+        first = "; ".join(" ".join(map(shown, each)) for each in setting[:_MOST_NAMED])
         reached.inherit([name for name in wanted if name not in added], lines, draft, what, before=first)
         for name in wanted:
             if name in added:
