@@ -109,3 +109,25 @@ def test_what_is_exported_behind_the_last_command_of_a_script_without_a_run_is_t
     found = convert(classified({"go.sh": text}), Options({}))
     assert loaded(found.job)["env"] == {"OMP_NUM_THREADS": "6"}
     assert "OMP_NUM_THREADS" not in [each.what for each in found.findings if each.kind == "without effect"]
+
+
+@pytest.mark.parametrize(
+    ("first", "run", "what"),
+    [
+        ("#!/usr/bin/scl enable gcc-9 -- /bin/bash", "./t", "scl enable gcc-9 -- /bin/bash"),
+        ("#! /usr/bin/env nix-shell\n#! nix-shell -i bash -p mpi", "srun --mpi=none ./t", "nix-shell"),
+        ("#!/usr/bin/scl enable gcc-9 bash", "srun --mpi=none --export=NONE ./t", ""),
+        ("#!/bin/bash -l", "srun --mpi=none ./t", ""),
+        ("#!/usr/bin/env -S bash -e", "./t", ""),
+        ("", "srun --mpi=none bash ./t", ""),
+    ],
+)
+def test_what_starts_the_shell_of_a_script_may_set_what_the_ranks_had(
+    first: str, run: str, what: str
+) -> None:
+    text = f"{first}\n#SBATCH -N 1 --ntasks-per-node=1 --gpus-per-node=8 -t 60\n{run}\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    said = [each for each in found.findings if "starts the script's shell" in each.why]
+    assert [(each.what, each.places[0].line) for each in said] == ([(what, 1)] if what else [])
+    (fact,) = (each for each in found.launch if each.name == "environment")
+    assert ("not determined" in fact.told) == bool(what)

@@ -9,6 +9,7 @@ from posixpath import join, normpath
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import hooks, working_folder
 from hpclaunch.convert.mapping.around.working_folder import FOLDERS
+from hpclaunch.convert.mapping.environment import first_lines
 from hpclaunch.convert.mapping.environment.all_exported import with_switches
 from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, at, moment_of, source_at
 from hpclaunch.convert.mapping.environment.on_conditions import guarded
@@ -50,6 +51,8 @@ def put(
     """The commands that a rank runs first, in their order, with their lines. Those of a job in an image are
     left, and that is said, but where the script was itself in it (`inside`). `cd` becomes the working
     folder. `kept_back` is the option that hands nothing on that the script's shell exports, "" for none."""
+    if not (kept_back or inside):
+        first_lines.say(reading, image, draft)
     all_found = before(reading, run, None if image else draft, inside=inside)
     found = []
     for each in all_found:
