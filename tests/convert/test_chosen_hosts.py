@@ -74,3 +74,22 @@ def test_variables_that_a_parameter_lists_are_as_those_of_x(
 def test_the_one_node_of_an_allocation_is_not_asked_for() -> None:
     job = _job("#SBATCH -N 1\nmpirun -H $HOSTS -np 8 ./x")
     assert (job["nodes"], job["ranks_per_node"]) == ("1", "8")
+
+
+@pytest.mark.parametrize(
+    ("lines", "nodes"),
+    [
+        ("for n in $(scontrol show hostnames); do srun -N 1 -n 1 -w $n ./x & done; wait", ASK),
+        (f"{_NODES}i=0\nwhile ((i < M)); do n=${{nodes[i++]}}; srun -N1 -n1 -w $n ./x & done; wait", ASK),
+        ("for n in $(scontrol show hostnames); do srun -N 1 -n 1 -w $n ./x; done", "1"),
+        (f"{_NODES}srun -N 1 -n 1 -w ${{nodes[0]}} ./x", "1"),
+        ("srun -N 1 -n 1 -w $1 ./x", "1"),
+    ],
+)
+def test_nodes_on_which_a_loop_starts_the_run_side_by_side_are_asked_for(lines: str, nodes: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -t 60 --gpus-per-node=8\n{lines}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert loaded(found.job)["nodes"] == nodes
+    lines_of_run = [text[: text.index("srun")].count("\n") + 1]
+    said = [each for each in found.findings if "side by side" in each.why]
+    assert [each.places[0].line for each in said] == (lines_of_run if nodes == ASK else [])

@@ -106,6 +106,10 @@ def _nodes(reading: ShellReading, run: Step, ranks: Ranks, found: Allocation, dr
         if chosen is not None and found.nodes:
             question = f"how many nodes: the job has {found.nodes}, and this run is on {chosen.written} alone"
             draft.ask(("nodes",), question, (run.command.place, *found.places["nodes"]), what)
+        elif chosen is not None and found.nodes is None and _is_one_of_several(reading, run, chosen):
+            question = f"how many nodes: a loop starts the run on {chosen.written}, each time on another and "
+            question += "side by side, and no line counts them"
+            draft.ask(("nodes",), question, (run.command.place,), what)
         else:
             _put_nodes(own.places if own else ranks.places, ranks.nodes, what, found, draft)
     elif own is not None and ranks.nodes is None:
@@ -145,6 +149,13 @@ def _by_launcher(
         doubt += f"{gpus.number} of the node where Slurm sets that anew for srun"
         return _Size(None, places, size.what, why, doubt)
     return _Size(gpus.number, places, size.what, why, doubt)
+
+
+def _is_one_of_several(reading: ShellReading, run: Step, chosen: Asked | Option) -> bool:
+    """Whether the rounds of a loop start the run side by side, on nodes that the script finds."""
+    its, names = run.command, names_in(chosen.value or ())
+    untold = {each.variable for each in its.loops if each.count is None}
+    return its.background and bool(its.loops) and any(name in untold or reading.given(name) for name in names)
 
 
 def _starter(run: Step) -> str:
