@@ -131,3 +131,23 @@ def test_what_starts_the_shell_of_a_script_may_set_what_the_ranks_had(
     assert [(each.what, each.places[0].line) for each in said] == ([(what, 1)] if what else [])
     (fact,) = (each for each in found.launch if each.name == "environment")
     assert ("not determined" in fact.told) == bool(what)
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "inherits"),
+    [
+        ("#SBATCH -N 1 --gres=gpu:2 -t 5\n", "CUDA_VISIBLE_DEVICES", False),
+        ("#SBATCH -N 1 --gpus-per-node=4 -t 5\n", "ROCR_VISIBLE_DEVICES", False),
+        ("#SBATCH -N 1 --gpus-per-node=0 -t 5\n", "CUDA_VISIBLE_DEVICES", True),
+        ("#SBATCH -N 1 --gres=gpu:2 -t 5\n", "DATA_DEVICES", True),
+    ],
+)
+@pytest.mark.parametrize("run", ["python t.py", "srun --mpi=none -n 1 python t.py"])
+def test_what_slurm_sets_for_the_gpus_of_a_job_is_none_of_the_submitters(
+    head: str, name: str, inherits: bool, run: str
+) -> None:
+    text = f"#!/bin/bash\n{head}export {name}=${name}\n{run}\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    assert (name in loaded(found.job).get("inherit", [])) == inherits
+    (said,) = (each for each in found.findings if each.what.startswith(name))
+    assert said.kind == ("carried" if inherits else "replaced")

@@ -29,6 +29,10 @@ _HERE = re.compile(r"|localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0")
 _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
 _ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
 _OF_RANK = frozenset(("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"))
+# Slurm sets them where a job has GPUs (gres.conf(5), "Flags": nvidia_gpu_env and its like).
+_OF_GRES = frozenset(
+    ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "GPU_DEVICE_ORDINAL")
+)
 _MOST_LINES = 20
 # What becomes of a variable by whose it is: why, and for those that are left what to do.
 _REPLACED: dict[Owner, str] = {
@@ -317,7 +321,11 @@ def _unknown(
         return []
     its_own = isinstance(part, Unknown) and part.name == name and part.kind in ("variable", "either")
     if its_own and not stand_ins.get(name):  # of a loop's counter the number of the trial stands in
-        inherit((name,), each.places, draft, name)
+        if name in _OF_GRES and ranks.gpus and any(of.system == "SBATCH" for of in reading.directives):
+            why = "Slurm had set it, to the GPUs of the job, and the job's ranks have those without it"
+            draft.say("replaced", each.places, f"{name}={_short(each)}", why=why)
+        else:
+            inherit((name,), each.places, draft, name)
         return []
     if not line([value], stand_ins).doubt and not _is_of_all_rounds(reading, name, value, command):
         shows = f"{name}={_short(each)}"
