@@ -216,6 +216,7 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         'cat <<E\nTOKEN="\\$(curl -sS "http://md.example/x")" API_KEY=\\${KEY} PASSWORD=\\$MY_PW\nE',
         'x="$(curl -H \\"X-md-token: \\$TOKEN\\" http://md.example/t)"',
         "# --key [W_TOKENS] or True (after the wandb login command)",
+        "# Give your token: export HUB_TOKEN=\"hf_...\"\nexport HUB_TOKEN='sk-....' API_KEY=...",
         "KEYS=(first12345) TOKENS=(second12345) openssl req -key server12.key -keyout x12345",
     ],
 )

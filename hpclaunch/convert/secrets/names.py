@@ -67,16 +67,18 @@ _OF_DATA = re.compile(
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_.]{0,30}[0-9]?")
 _FILE = re.compile(r"[\w./-]+\.(?:pem|key|crt|cer|pub|asc|gpg|json|ya?ml|txt|py)", re.IGNORECASE)
-# Two stand for a secret, which whoever copies the text is to fill in: hf_your_token_here, sk-xxxx. Then comes
-# what a script says of one (echo "HF_TOKEN: not set"). The last is the name of a run, made of the time:
-# run_$(date +%s)_$JOB. What stands behind $1 is a key that somebody put behind the $ of a template.
+# Three stand for a secret, which whoever copies the text fills in: hf_your_token_here, sk-xxxx, "hf_...".
+# Then comes what a script says of one (echo "HF_TOKEN: not set", # Your token: export HF_TOKEN=...). The last
+# is the name of a run, made of the time: run_$(date +%s)_$JOB. What stands behind $1 is a key that somebody
+# put behind the $ of a template.
 _NO_SECRET = re.compile(
     r"\\+|[~./%{<*\[`].*|\$(?!\{?[0-9]\}?[0-9A-Za-z]{15}).*|true|false|yes|no|none|null|on|off|auto|"
     r"|(?:[a-z]{2,6}[_-])?your[_-](?:[a-z]+[_-])*(?:token|key|password|passwd|secret)(?:[_-]here)?"
-    r"|(?:[a-z]{2,6}[_-])?x{3,}"
+    r"|(?:[a-z]{2,6}[_-])?(?:x{3,}|\.{3,})"
     # What another shell puts in, as the text for it says: \$(cat FILE), \${NAME}, \$NAME.
     r"|\\+\$(?:[({].*|(?-i:[A-Z_][A-Z0-9_]*)(?:\W.*)?)"
     r"|not|(?:not )?(?:set|found|given|provided|present|available|configured|loaded)|unset|missing|empty"
+    r"|export"
     r"|[a-z]{1,12}[_.-]?\$\(date\b[^()]*\)(?:[_.-]?\$(?:\w+|\{\w+\}))*",
     re.IGNORECASE | re.DOTALL,
 )
