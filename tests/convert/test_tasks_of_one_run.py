@@ -58,6 +58,13 @@ def test_the_one_node_of_a_run_is_assumed_where_the_job_may_have_several(asked: 
     assert "on the first node alone" in told.why
 
 
+def test_a_script_that_prints_its_nodes_does_not_tell_that_sbatch_was_given_any() -> None:
+    text = '#!/bin/bash\n#SBATCH --gres=gpu:1 -t 5\necho "on $SLURM_NODELIST"\npython main.py\n'
+    found = convert(classified({"run.sub": text}), Options({}))
+    (told,) = (each for each in found.findings if each.became == "nodes: 1" and each.kind == "assumed")
+    assert told.why.startswith("no line tells, and the operator may have given it to sbatch (-N)")
+
+
 @pytest.mark.parametrize("asked", ["-N 1", "-n 1", "--gpus=1", "-N 1 -n 6", "-n 6 --ntasks-per-node=6"])
 def test_the_one_node_of_a_job_is_no_assumption(asked: str) -> None:
     text = f"#!/bin/bash\n#SBATCH {asked}\n#SBATCH -t 5\npython main.py\n"

@@ -155,7 +155,7 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
         listed = None if lines else _of_hosts(reading)
         total = given.get("ntasks") or given.get("gpus")
         if lines or total is not None:
-            told = "no line tells, and the operator gave it to sbatch (-N)"
+            told = "no line tells, and the operator may have given it to sbatch (-N)"
             if not lines and total is not None:
                 lines = total.places
                 told = f"{total.written} leaves it to Slurm, unless the operator gave sbatch -N"
