@@ -244,6 +244,8 @@ def test_the_walk_says_what_bash_does(script: str, given: dict[str, str]) -> Non
         "A= B= C= D=; case ab in a*) A=1 ;;& *c) B=2 ;;& *b) C=3 ;; *) D=4 ;; esac; srun x$A$B$C$D",
         "A= B= C= D=; case ab in a*) A=1 ;& c) B=2 ;;& d) C=3 ;; *b) D=4 ;; esac; srun x$A$B$C$D",
         "A= B= C= D=; case ab in c) A=1 ;;& esac; srun x$A",
+        "N=5; let A=($N+2-1)/2; let B=(1 + 2)*3 C=(4) D=7; srun $A $B $C $D",
+        "N=5; if (( N )); then let A=($N+$(echo 3))/2; fi; let B=(N+1)%4; srun x$A$B",
     ],
 )
 def test_the_walk_says_what_bash_does_of(script: str) -> None:

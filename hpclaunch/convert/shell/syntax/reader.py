@@ -4,7 +4,7 @@ import re
 
 from hpclaunch.convert.shell.syntax import plain
 from hpclaunch.convert.shell.syntax.again import Again, Fault
-from hpclaunch.convert.shell.syntax.commands import NO_MORE
+from hpclaunch.convert.shell.syntax.commands import NO_MORE, NOT_READ
 from hpclaunch.convert.shell.syntax.conditions import Conditions
 from hpclaunch.convert.shell.syntax.scanner import DEEPEST
 from hpclaunch.readback.shell.errors import ScriptError
@@ -41,6 +41,7 @@ _ARMS = frozenset((";", "esac"))
 _IN = re.compile(r"in(?=[ \t\n;]|\\\n)")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _FUNCTION = re.compile(r"(?!#)([^\s;&|<>()$`\"'\\]+)[ \t]*(?:\([ \t]*\))?")
+_REST_OF_SUM, _IN_QUOTES = re.compile(r"[^\s;&|<>()]+"), re.compile(r"[\"'`\\\n#]")
 _NAMED = re.compile(r"[A-Za-z_]\w*[ \t]+(?=[{(]|if\b|while\b|for\b)", re.ASCII)
 
 
@@ -275,8 +276,21 @@ class Reader(Conditions):
     def _let(self, line: int) -> Statement:
         start = self.at - 3
         words: list[Word] = []
-        while self.blanks() not in ("", "\n", ";", "#", "&", "|", ")"):
-            words.append(self.word())
+        while (char := self.blanks()) not in ("", "\n", ";", "#", "&", "|", ")"):
+            in_word = char == "(" and bool(words) and self.text[self.at - 1] == "="
+            words.append(self._with_parentheses(words.pop()) if in_word else self.word())
         if not words:
             self.fail("a `let` without an expression", start)
         return Arithmetic(line, tuple(words), last=self._last(), written=self.text[start : self.at])
+
+    def _with_parentheses(self, begun: Word) -> Word:
+        """A word of `let` that goes on with parentheses, up to its end: NAME=(A + B)/C, which is an array to
+        bash (parse.y, PST_ASSIGNOK) as long as it reads, and then a sum."""
+        start, line = self.at - len(begun.written), self.line()
+        self._parentheses()
+        rest = _REST_OF_SUM.match(self.text, self.at)
+        self.at = rest.end() if rest else self.at
+        written = self.text[start : self.at]
+        if _IN_QUOTES.search(written):
+            self.fail(NOT_READ, start)
+        return Word(self.within(f'"{written}"', line).word().pieces, written)
