@@ -88,6 +88,8 @@ def test_options_of_which_nothing_is_told_are_a_question() -> None:
     [
         ("$HOME/bin/app in", "exec $HOME/bin/app in"),
         ('"$HOME/bin/app" in', 'exec "$HOME"/bin/app in'),
+        ("/opt/app-5*/bin/app in *.dat", "exec /opt/app-5*/bin/app in *.dat"),
+        ("--label ./build-*/app in", "exec ./build-*/app in"),
         ("$EXE", "exec $EXE"),
         ("$EXE in", "exec $EXE in"),  # its name says that it is the program
         ("$lmp_exec -in in.b", "exec $lmp_exec -in in.b"),

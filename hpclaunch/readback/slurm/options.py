@@ -148,9 +148,13 @@ def _is_all_arguments(word: Value) -> bool:
 
 
 def _is_path(word: Value) -> bool:
-    """Whether it is the path of a program, of which the folder is not known: $HOME/bin/app."""
+    """Whether it is the path of a program, of which the folder is not known: $HOME/bin/app, /opt/v*/app."""
+    if not word or not isinstance(word[0], Unknown):
+        return False
+    if word[0].kind == "files":
+        return word[0].name.startswith(("/", "./", "../"))
     behind = word[1] if len(word) > 1 else ""
-    return isinstance(behind, str) and behind.startswith("/") and isinstance(word[0], Unknown)
+    return isinstance(behind, str) and behind.startswith("/")
 
 
 def _long(takes: dict[str, str], word: Value, following: Value | None) -> tuple[list[Given], int]:
