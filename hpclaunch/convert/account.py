@@ -237,7 +237,7 @@ def _named(text: str) -> frozenset[str]:
 
 
 def _of_ranks(findings: Iterable[Finding]) -> set[str]:
-    """The variables that the job gives to its ranks, or asks for."""
+    """The variables that the job gives to its ranks, or asks for, and those of their rendezvous."""
     found = set()
     for each in findings:
         kind, _, name = each.key.partition(".")
@@ -245,6 +245,8 @@ def _of_ranks(findings: Iterable[Finding]) -> set[str]:
             found.add(name)
         elif kind in ("inherit", "secrets"):
             found.add(each.became.partition(": ")[2])
+        elif kind == "rendezvous":
+            found.add(each.what)
     return found
 
 

@@ -208,6 +208,8 @@ def test_an_export_by_itself_is_used_where_the_variable_is() -> None:
     text = f"{lines}{_RUN} sh -c './t $A $B'"
     assert [kind for kind, _ in _told(text, 4)] == ["carried"]
     assert [kind for kind, _ in _told(f"{lines}{_RUN} --export=NONE sh -c ./t", 4)] == ["without effect"]
+    lines = "MASTER_ADDR=$(scontrol show hostnames | head -n 1)\nexport MASTER_ADDR\n"
+    assert [kind for kind, _ in _told(f"{lines}{_RUN} ./t", 4)] == ["carried"]
 
 
 def test_what_mpirun_hands_on_is_not_kept_from_the_ranks() -> None:
