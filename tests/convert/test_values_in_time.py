@@ -89,6 +89,7 @@ def test_a_step_of_a_value_that_the_job_no_longer_has_is_left(lines: str, left: 
         ('export DATA="$DATA x"\nsrun ./app', False),
         ('DATA="$DATA x"\nexport DATA\nsrun ./app', False),
         ("DATA=${DATA:-b}\nexport DATA\nsrun ./app", False),
+        ('DATA=$(echo "$DATA" | ./cut)\nsrun ./app', False),  # no line tells it, and the job has none
     ],
 )
 def test_what_is_perhaps_exported_is_said(lines: str, perhaps: bool) -> None:

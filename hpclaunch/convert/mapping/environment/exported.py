@@ -147,13 +147,16 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
             _known(each, known(value) or "", draft)
             perhaps_exported.say(reading, perhaps, name, places, draft)
         else:
-            perhaps_exported.say(reading, perhaps, name, places, draft)
             in_rounds = {loop.variable for loop in command.loops} - set(ranks.swept)
             if names_in(value) & in_rounds and line([value], ranks.stand_ins).doubt:
                 question = f"{name}={_short(each)} is another one in each round of the loop"
                 draft.ask(("env", name), question, places, name)
-                continue
-            later += _unknown(reading, each, draft, ranks, command)
+                found = []
+            else:
+                found = _unknown(reading, each, draft, ranks, command)
+                later += found
+            if found or ("env", name) in draft.facts or draft.lists("inherit", name):
+                perhaps_exported.say(reading, perhaps, name, places, draft)
     demanded.put(reading, command, ranks.export, draft)
     demanded.say_stand_ins(reading, handed, command, draft)
     return [*later, *_set_behind(later, handed, draft)]
