@@ -119,6 +119,7 @@ def test_what_is_exported_behind_the_last_command_of_a_script_without_a_run_is_t
         ("#!/usr/bin/scl enable gcc-9 bash", "srun --mpi=none --export=NONE ./t", ""),
         ("#!/bin/bash -l", "srun --mpi=none ./t", ""),
         ("#!/usr/bin/env -S bash -e", "./t", ""),
+        ('#!/bin/"bash', "./t", ""),
         ("", "srun --mpi=none bash ./t", ""),
     ],
 )

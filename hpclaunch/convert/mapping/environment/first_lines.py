@@ -24,7 +24,8 @@ def say(reading: ShellReading, image: bool, draft: Draft) -> None:
         return
     more = _NEXT.match(text, line.end())
     words = line[0].removeprefix("#!").split()
-    behind = words[[basename(word) for word in words].index(program) + 1 :]
+    at = next((number for number, word in enumerate(words) if basename(word) == program), len(words))
+    behind = words[at + 1 :]
     if not any(basename(word) in SHELLS for word in (*behind, *(more[1].split() if more else ()))):
         return
     why = f"{program} starts the script's shell, and what it sets the ranks had too"
