@@ -87,3 +87,18 @@ def test_what_is_taken_for_unset_in_front_of_a_container_is_said() -> None:
     assert (assumed["LAB_POOL"], assumed["LAB_MODE"]) == ("not set", "its default: quick")
     given = convert(classified({"go.sh": text}), Options({"LAB_MODE": "whole"}))
     assert "LAB_MODE" not in {each.what for each in given.findings if each.kind == "assumed"}
+
+
+def test_a_limit_in_front_of_what_starts_a_container_is_said() -> None:
+    said = ["the job has one limit, `time`"]
+    for limited, command in (
+        ("timeout -s INT 90m srun podman run a/b:1 ./t", ["./t"]),
+        ("srun timeout 90m docker run a/b:1 ./t", ["./t"]),
+        ("docker run -d --name c a/b:1 sleep 9d\ndocker exec c timeout 90m mpirun -np 4 ./t", ["./t"]),
+    ):
+        found = _converted(limited)
+        assert [each.why for each in found.findings if each.what.startswith("timeout")] == said
+        assert _job(found)["command"] == command
+    inside = _converted("srun podman run a/b:1 timeout 90m ./t")
+    assert _job(inside)["command"] == ["timeout", "90m", "./t"]
+    assert not [each for each in inside.findings if "one limit" in each.why]

@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import decided, in_doubt
 from hpclaunch.convert.programs.bind import BINDERS
-from hpclaunch.convert.programs.layers import may_be_many
+from hpclaunch.convert.programs.layers import Layer, may_be_many
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, STEPS, interpreter
 from hpclaunch.convert.programs.profilers import PROFILERS
 from hpclaunch.convert.programs.slurm_variables import is_slurms
@@ -66,19 +66,19 @@ def put(reading: ShellReading, run: Step, draft: Draft, *, reads: bool) -> None:
     _by_variable(reading, run, draft)
     guards.say(reading, run.command, draft)
     size_variables.ask(reading, run, draft)
-    _in_front(run, draft)
+    in_front_of_starter(run.before, run.command, draft)
 
 
-def _in_front(run: Step, draft: Draft) -> None:
-    """What stands in front of srun or mpirun, and was that program's own."""
-    lines = (run.command.place,)
-    for layer in run.before:
+def in_front_of_starter(before: Sequence[Layer], command: Command, draft: Draft) -> None:
+    """What stands in front of srun, mpirun or docker, and was that program's own."""
+    lines = (command.place,)
+    for layer in before:
         what = " ".join([layer.program, *(each.written for each in layer.options), *map(shown, layer.words)])
         if layer.program == "timeout":
             todo = "lower `time` where the command is to end sooner"
             draft.say("left", lines, what, why="the job has one limit, `time`", todo=todo)
         elif layer.program in BINDERS:
-            in_front.say(layer, run.command, draft)
+            in_front.say(layer, command, draft)
         elif layer.program in _OF_STARTER:
             why, todo = _OF_STARTER[layer.program]
             draft.say("left" if todo else "replaced", lines, what, why=why, todo=todo)

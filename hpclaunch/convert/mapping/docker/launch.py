@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import trials
+from hpclaunch.convert.mapping.around import beyond, trials
 from hpclaunch.convert.mapping.bind import binding, in_front, of_mpirun, ompi_bind
 from hpclaunch.convert.mapping.container.images import OF_IMAGE
 from hpclaunch.convert.mapping.docker import arguments, container, env_files, ranks, sizes, standard_input
@@ -23,6 +23,7 @@ from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, program_of, shown
 from hpclaunch.values.conversion import Place
@@ -56,12 +57,19 @@ def put(launch: Launch, found: Allocation, draft: Draft, options: Options) -> No
     receivers = handed_on.Receivers(once, repeated.seed, numbers, repeated.stand_ins)
     exports = handed_on.put(reading, handed, draft, receivers)
     _say_not_handed(launch, handed, draft)
+    beyond.in_front_of_starter(_of_starters(main), main.command, draft)
     if ("command",) not in draft.facts:
         stand_ins = {**repeated.stand_ins, **hosts.stand_ins(main.command)}
         words = _words(launch, draft, options, once=once)
         _put_command(launch, words, stand_ins, exports, draft)
     threads.put(main.launcher if main.mpirun is None else None, (main.command.place,), draft)
     trials.ask_rounds(reading, main.command, draft, repeated.seed)
+
+
+def _of_starters(main: Started) -> list[Layer]:
+    """What stands in front of what starts the command, and is no part of it. Who binds is said elsewhere."""
+    before = main.layers[: len(main.layers) - len(main.own_layers)]
+    return [each for each in before if each.program in IN_FRONT]
 
 
 def _put_container(launch: Launch, draft: Draft) -> None:

@@ -87,10 +87,15 @@ class Started(Struct, frozen=True, dict=True):
         return self.layers[-1].words
 
     @property
+    def own_layers(self) -> tuple[Layer, ...]:
+        """Those behind what starts the command."""
+        carriers = [index for index, each in enumerate(self.layers) if each.program not in _BESIDE]
+        return self.layers[carriers[-1] + 1 if carriers else 0 :]
+
+    @property
     def own_words(self) -> tuple[Value, ...]:
         """The command in its place, with what stands before it there (env, sudo, numactl)."""
-        carriers = [index for index, each in enumerate(self.layers) if each.program not in _BESIDE]
-        tail = self.layers[carriers[-1] + 1 if carriers else 0 :]
+        tail = self.own_layers
         for words in (self.command.words, self._behind_entrypoint()):
             last = len(words) - len(self.words)
             for start in range(last, max(last - _MOST_BESIDE, -1), -1):
