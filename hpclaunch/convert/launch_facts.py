@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from hpclaunch.convert.cores import has_none
 from hpclaunch.convert.draft import Draft, Fact, sayable, shown
 from hpclaunch.convert.jobcheck import SHORT
+from hpclaunch.convert.mapping.environment.sourced import BY_FILE
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.secrets.values import Secrets
 from hpclaunch.values.conversion import Finding, LaunchFact, Place, State
@@ -34,7 +35,7 @@ _HOLDS = " may be among them"  # said of options of a container that a variable 
 _OF_MOUNTS = re.compile(r"^(?-i:-v) [^\s=]*:/|(?<![${])\b(?:mount(?!s\.\d)|volume)", re.IGNORECASE)
 _SCRIPT = re.compile(r"whether (\S+) (?:binds its ranks|starts ranks) itself$")
 _OF_CONTAINERS = re.compile(r"apptainer|singularity|container|image|docker|podman|\.sif\b", re.IGNORECASE)
-_EXPORTS = re.compile(r"(?:write it in front of the )?command: export (\w+)=")
+_EXPORTS = re.compile(rf"(?:write it in front of the )?command: export (\w+)=|{BY_FILE}")
 _NOT_DETERMINED = "not determined"
 _TEXT_BEHIND = re.compile(r"-\w*c")  # bash -lc TEXT
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
@@ -135,7 +136,7 @@ def _by_command(fact: LaunchFact, draft: Draft, secrets: Secrets) -> LaunchFact:
         return fact
     keys = {str(key[-1]) for key in draft.facts if "env" in key}
     found = [
-        (name[1], each.places)
+        (name[1] or each.what, each.places)
         for each in draft.findings
         if (each.kind, each.key) in (("carried", "command"), ("left", ""))
         and (name := _EXPORTS.match(each.became or each.todo)) is not None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import sayable, shown
+from hpclaunch.convert.mapping.environment.sourced import OF_FILE
 from hpclaunch.convert.programs.beside import PLUMBING, PREPARES, that
 from hpclaunch.convert.programs.layers import PER_GPU, STARTERS, layers
 from hpclaunch.convert.programs.names import MAY_START
@@ -27,7 +28,7 @@ from hpclaunch.readback.shell.statements import (
 )
 from hpclaunch.readback.shell.values import Unknown, Value, known, known_parts, program_of
 from hpclaunch.readback.shell.values import shown as as_text
-from hpclaunch.values.conversion import Kind
+from hpclaunch.values.conversion import Kind, Place
 
 _WORDS = re.compile(r"[\w.:-]+")
 
@@ -43,6 +44,7 @@ class Told(Struct, frozen=True):
 
 _USED = Told("carried", "variables: ", "the commands that use them have their values")
 _UNUSED = Told("without effect", "", "nothing that is launched uses it")
+_BY_RANKS = Told("carried", "variables: ", OF_FILE)
 _FOR_OUTPUT = Told(
     "left",
     "",
@@ -176,7 +178,7 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     if _gives(part) and any(map(_submits_for_output, walk.commands(statement.place))):
         return _BESIDE
     if isinstance(part, Declaration):
-        return _declared(part, walk)
+        return _declared(part, statement.place, walk)
     if isinstance(part, _CONDITIONAL):
         return _CONDITION
     if not isinstance(part, Simple):
@@ -186,7 +188,7 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     if not part.words and not part.assignments:
         return _by_output(part)
     if not part.words:
-        became = _given((each.name for each in part.assignments), walk)
+        became = _given((each.name for each in part.assignments), statement.place, walk)
         runs = became == _UNUSED and any(map(_runs_for_output, walk.commands(statement.place)))
         return _FOR_OUTPUT if runs else became
     program = _program(statement, part.words, walk)
@@ -279,7 +281,7 @@ def _is_option(word: Value) -> bool:
     return (known(word) or "").startswith("-")
 
 
-def _declared(part: Declaration, walk: Walk) -> Told:
+def _declared(part: Declaration, place: Place, walk: Walk) -> Told:
     words = [each for each in part.arguments if isinstance(each, Word)]
     options = "".join(each.written for each in words if each.written.startswith("-"))
     exports = part.command == "export" or "x" in options
@@ -290,7 +292,7 @@ def _declared(part: Declaration, walk: Walk) -> Told:
     names = [each.name if isinstance(each, Assignment) else each.written for each in part.arguments]
     if exports and len(words) == len(part.arguments) and not walk.left.isdisjoint(names):
         return _HANDED
-    return _given(names, walk)
+    return _given(names, place, walk)
 
 
 def _is_made(word: Word) -> bool:
@@ -298,10 +300,12 @@ def _is_made(word: Word) -> bool:
     return any(not isinstance(piece, Literal) for piece in word.pieces)
 
 
-def _given(names: Iterable[str], walk: Walk) -> Told:
+def _given(names: Iterable[str], place: Place, walk: Walk) -> Told:
     its = set(names)
     if not walk.used.isdisjoint(its):
         return _USED
+    if walk.is_of_ranks(place):
+        return _BY_RANKS
     return _UNUSED if walk.perhaps.isdisjoint(its) else _PERHAPS
 
 

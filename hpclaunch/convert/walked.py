@@ -3,6 +3,7 @@
 from collections.abc import Sequence, Set
 from functools import cached_property
 
+from hpclaunch.convert.mapping.environment.sourced import by_ranks
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.programs.beside import PLUMBING, that
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
@@ -31,6 +32,7 @@ class Walk:
         self.functions = frozenset(part.name for part in parts if isinstance(part, Function))
         self._reading = reading
         self._written: dict[tuple[str, int, int, str], bool] = {}
+        self._of_ranks: dict[str, bool] = {}
 
     def gives(self, place: Place) -> bool:
         """Whether it gave a variable a value there."""
@@ -56,6 +58,12 @@ class Walk:
     def sourced(self, place: Place) -> Sourced | None:
         """What is sourced there."""
         return self._sourced.get(line_of(place))
+
+    def is_of_ranks(self, place: Place) -> bool:
+        """Whether a shell of the ranks sources the file."""
+        if place.file not in self._of_ranks:
+            self._of_ranks[place.file] = by_ranks(self._reading, place.file)
+        return self._of_ranks[place.file]
 
     def commands(self, place: Place) -> Sequence[Command]:
         """Those that it came to on these lines."""

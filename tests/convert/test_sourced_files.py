@@ -140,3 +140,19 @@ def test_what_the_shell_of_a_rank_makes_of_its_number_is_its_own(starts: str, is
     found = convert(classified(texts), Options({}))
     wrong = sorted(each.what for each in found.findings if each.kind == "defect")
     assert wrong == (["MY_GPU=${SLURM_LOCALID}", "RANK=${SLURM_PROCID}"] if is_wrong else [])
+
+
+def test_what_a_file_of_the_ranks_own_shells_exports_is_told() -> None:
+    fabric = "export LIB_ROOT=/opt/lib\nTUNE=3\nexport NCCL_ALGO=Ring\n"
+    head = "#!/bin/bash\n#SBATCH -N 2 -t 10 --gpus-per-node=8 --ntasks-per-node=8\n"
+    run = "srun --mpi=pmi2 --container-image=a/b:1 bash -c '\n  source fabric.sh\n  ./solve'\n"
+    found = convert(classified({"go.sh": f"{head}{run}", "fabric.sh": fabric}), Options({}))
+    row = next(each for each in found.launch if each.name == "environment")
+    assert row.told == "LIB_ROOT, NCCL_ALGO by the command"
+    assert "env" not in loaded(found.job)
+    kinds = [each.kind for each in found.findings for place in each.places if place.file == "fabric.sh"]
+    assert kinds == ["carried"] * 3
+    before = "srun -n 1 bash -c '\n  source fabric.sh\n  ./warm'\n"
+    run = "srun --mpi=pmi2 --container-image=a/b:1 ./solve\n"
+    other = convert(classified({"go.sh": f"{head}{before}{run}", "fabric.sh": fabric}), Options({}))
+    assert next(each for each in other.launch if each.name == "environment").told == "none"

@@ -31,6 +31,8 @@ _HOOK = re.compile(
 
 
 _MOST_NAMES = 6
+BY_FILE = "command: source "  # what became of a variable that a file of the ranks' own shells sets
+OF_FILE = "a shell of the ranks sources the file, and does so as before"
 # The key of findings about variables whose names are not told: all that is below it in a job file.
 UNTOLD = "env"
 
@@ -69,10 +71,29 @@ def ask(reading: ShellReading, draft: Draft) -> None:
 def by_ranks(reading: ShellReading, file: str) -> bool:
     """Whether the text of a shell that srun starts sources the file: each rank's own does, and what differs
     from rank to rank differs there."""
+    return file != reading.script and _is_sourced_in(reading.of(*STEPS), file)
+
+
+def _is_sourced_in(commands: Sequence[Command], file: str) -> bool:
     name = rf"(?<![\w.-]){re.escape(basename(file))}(?![\w.-])"
     sources = re.compile(rf"(?:^|[\s;&|({{])(?:source|\.)\s+\S*{name}")
-    texts = (shown(word) for each in reading.of(*STEPS) for word in each.words[1:])
-    return file != reading.script and any(map(sources.search, texts))
+    return any(sources.search(shown(word)) for each in commands for word in each.words[1:])
+
+
+def say_by_ranks(reading: ShellReading, command: Command, draft: Draft) -> None:
+    """Say of what is exported in a given file that nothing but the ranks' own shells sources that they have
+    it so."""
+    told = {place for each in draft.findings for place in each.places}
+    of_ranks: dict[str, bool] = {reading.script: False}
+    for each in reading.assigned:
+        file = each.place.file
+        if not each.exported or each.place in told or not each.name.isidentifier():
+            continue
+        if file not in of_ranks:
+            of_ranks[file] = _is_sourced_in([command], file)
+        if of_ranks[file]:
+            became = f"{BY_FILE}{basename(file)}"
+            draft.say("carried", (each.place,), each.name, became=became, why=OF_FILE, key="command")
 
 
 def _say_kept(reading: ShellReading, draft: Draft) -> None:

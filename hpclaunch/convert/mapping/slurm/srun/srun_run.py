@@ -12,7 +12,7 @@ from hpclaunch.convert.mapping.around import beyond, one_step, steps, surroundin
 from hpclaunch.convert.mapping.bind import binding, of_mpirun, rank_script
 from hpclaunch.convert.mapping.container import enroot, images, in_texts, joined, mounts
 from hpclaunch.convert.mapping.container import options as container_options
-from hpclaunch.convert.mapping.environment import exported, handed_on, reached, set_again
+from hpclaunch.convert.mapping.environment import exported, handed_on, reached, set_again, sourced
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import (
     launchers,
@@ -136,6 +136,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     threads.put(launch.launcher, (run.command.place,), draft)
     size_variables.ask_of_batch(reading, run, launch.steps, launch.found, draft)
     beyond.put(reading, run, draft, reads=given is not None)
+    sourced.say_by_ranks(reading, run.command, draft)
     names = tuple(dict.fromkeys(name for name, _ in later))
     around_it = one_step.Run(run.command, run.ranks.per_node, repeated, image, names)
     steps.put(reading, around_it, launch.steps, draft)
