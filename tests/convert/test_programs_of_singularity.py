@@ -68,6 +68,32 @@ def test_what_is_exported_reaches_a_container_that_no_launcher_starts(option: st
     assert any("MODE" in each.what for each in found.findings)
 
 
+@pytest.mark.parametrize(
+    ("starts", "by"),
+    [
+        ("apptainer exec --cleanenv", "singularity exec"),
+        ("srun singularity run -e", "singularity run"),
+        ("srun --export=NONE apptainer exec", "--export=NONE"),
+    ],
+)
+def test_its_own_variables_reach_it_where_it_keeps_others_from_the_ranks(starts: str, by: str) -> None:
+    exports = "export APPTAINERENV_TILES=4 APPTAINERENV_APPEND_PATH=/opt/lab/bin LAB_SEED=1\n"
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 -t 10\n{exports}{starts} x.sif ./t\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    (kept,) = (each for each in found.findings if "keeps it from the ranks" in each.why)
+    assert kept.why == f"exported, but {by} keeps it from the ranks"
+    row = next(each for each in found.launch if each.name == "environment")
+    adds = [each.kind for each in found.findings if each.what.startswith("APPTAINERENV_APPEND_PATH=")]
+    if by == "--export=NONE":
+        assert (kept.what, row.told, adds) == (
+            "APPTAINERENV_TILES, APPTAINERENV_APPEND_PATH, LAB_SEED",
+            "not determined",
+            [],
+        )
+    else:
+        assert (kept.what, row.told, adds) == ("LAB_SEED", "TILES", ["left"])
+
+
 _STARTS = "apptainer instance start --nv -B /lab/sets:/sets --overlay /o.img {} one\n"
 
 

@@ -74,13 +74,15 @@ def export(command: Command, layer: Layer, outer: Export) -> Export:
     for option in layer.all("env"):
         pieces = split(option.value or (), ",") if layer.program.startswith("singularity") else [option.value]
         given += [pair for each in pieces if (pair := cut(each or (), "=")) is not None]
-    for name, value in (*command.environment, *outer.given):
+    has = command.environment if outer.everything else ()
+    for name, value in (*has, *outer.given):
         found = _SETS.fullmatch(name) if value is not None else None
         if found is not None and found[1] not in _ADDS:
             given.append((found[1], value))
     clean = any(option.name in _CLEANED for option in layer.options)
     names = tuple(each for each in given if each[0].isidentifier())
-    return Export(outer.everything and not clean, names, layer.program, (command.place,), outer.unclear)
+    by = layer.program if outer.everything else outer.written
+    return Export(outer.everything and not clean, names, by, (command.place,), outer.unclear)
 
 
 def say(layer: Layer, command: Command, draft: Draft) -> None:

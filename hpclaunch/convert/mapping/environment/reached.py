@@ -55,7 +55,9 @@ def reached(reading: ShellReading, command: Command, export: Export, draft: Draf
         places = places or (command.place,)
         if named.get(name) is not None or by_x.get(name) is not None:
             continue
-        if export.everything or name in named:
+        # --cleanenv keeps none of Singularity's own from it (apptainer(1), "Environment variables").
+        is_its_own = owner(name) == "runtime" and export.written.startswith("singularity")
+        if export.everything or name in named or is_its_own:
             found.append(Handed(name, value, places))
         elif owner(name) not in ("srun", "enroot") and name not in by_x:
             kept_back.append(Handed(name, value, places))
