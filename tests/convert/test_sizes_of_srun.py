@@ -271,3 +271,12 @@ def test_the_tasks_of_sbatch_are_those_of_a_srun_that_only_says_how_many_on_a_no
 ) -> None:
     job, _ = _of_batch(options, step, before)
     assert job["ranks_per_node"] == ASK
+
+
+@pytest.mark.parametrize("option", ["--gpus=0", "-G 0", "--gpus-per-task=0", "--gpus-per-socket=0"])
+def test_no_gpu_is_none_on_each_node_however_many_nodes_there_are(option: str) -> None:
+    job, findings = _job("--container-image=a/b:1", f"#SBATCH {option}\n")
+    assert (job["gpus_per_node"], job.get("nodes"), job["ranks_per_node"]) == ("0", None, "1")
+    assert not [each for each in findings if "how many GPUs" in each.why or "how many nodes" in each.why]
+    of_eight, _ = _job("", f"#SBATCH {option} -N 4 -n 8\n")
+    assert (of_eight["gpus_per_node"], of_eight["nodes"], of_eight["ranks_per_node"]) == ("0", "4", "2")

@@ -153,7 +153,7 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
     else:
         lines = _of_several_nodes(reading)
         listed = None if lines else _of_hosts(reading)
-        total = given.get("ntasks") or given.get("gpus")
+        total = given.get("ntasks") or _some_gpus(given)
         if lines or total is not None:
             told = "no line tells, and the operator may have given it to sbatch (-N)"
             if not lines and total is not None:
@@ -177,6 +177,12 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
             )
 
 
+def _some_gpus(given: Mapping[str, Asked]) -> Asked | None:
+    """--gpus, of which Slurm makes nodes; --gpus=0 asks for none."""
+    each = given.get("gpus")
+    return each if each is not None and each.text != "0" else None
+
+
 def _named_hosts(chosen: Asked) -> int | None:
     """How many hosts -w names (sbatch(1), --nodelist), None where it is a file of them, or not known."""
     try:
@@ -188,7 +194,8 @@ def _named_hosts(chosen: Asked) -> int | None:
 def is_for_several(reading: ShellReading) -> bool:
     """Whether a line asks for nodes, for tasks on any of them, or which nodes there are."""
     given = last(of_batch(reading))
-    return bool(_of_several_nodes(reading)) or any(name in given for name in ("nodes", "ntasks", "gpus"))
+    asks = "nodes" in given or "ntasks" in given or _some_gpus(given) is not None
+    return asks or bool(_of_several_nodes(reading))
 
 
 def _of_several_nodes(reading: ShellReading) -> tuple[Place, ...]:

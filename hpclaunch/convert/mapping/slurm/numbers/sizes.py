@@ -317,7 +317,7 @@ def gpus_of(reading: ShellReading, given: Mapping[str, Asked], found: Allocation
     for name, way in _WAYS.items():
         each = given.get(name)
         if each is not None:
-            count, kind = way(each, found)
+            count, kind = way(each, found) if each.text != "0" else (0, "")  # none on any node
             beside = next(
                 (found.places[field] for field in _BESIDE.get(name, ()) if field in found.places), ()
             )
