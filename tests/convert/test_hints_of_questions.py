@@ -76,3 +76,12 @@ def test_of_torchrun_on_so_many_nodes_as_there_are_the_command_is_told(front: st
     asked = {each.key: each.why for each in found.findings if each.kind == "question" and each.key}
     assert asked.keys() == {"nodes", "command"}
     assert f"{front}python -u t.py ${{1}}, and ${{1}} is known only where" in asked["command"]
+
+
+def test_a_variable_that_the_script_demands_is_asked_for_with_the_option_that_gives_it() -> None:
+    cases = 'case "$KIND" in a) F=1;; *) F=2;; esac\n'
+    lines = f"KIND=${{KIND:?which one}}\n{cases}srun --mpi=none ./t --of $KIND $F\n"
+    text = f"#!/bin/bash\n#SBATCH -N 2 --gres=gpu:4 -t 5\n{lines}"
+    found = convert(classified({"run.sub": text}), Options({}))
+    (asked,) = [each for each in found.findings if each.key == "env.KIND"]
+    assert asked.why == "nothing gives KIND: --env KIND=VALUE does"
