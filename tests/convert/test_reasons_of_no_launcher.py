@@ -43,6 +43,16 @@ def test_what_stands_in_a_function_that_no_line_calls_is_named(line: str) -> Non
     assert _NOTHING not in _converted(f"{text}start\n").refused
 
 
+def test_a_container_of_enroot_is_named_where_no_line_is_for_slurm() -> None:
+    text = "enroot create -n lab $1\nenroot start --rw lab ./solve 3"
+    found = _converted(text)
+    assert found.refused.startswith("go.sh:3: enroot starts a container, and no line tells that Slurm")
+    assert _NOTHING not in found.refused
+    assert not _converted(f"#SBATCH -N 1\n{text}").refused
+    for none in ("enroot create -n lab x.sqsh", "enroot start lab"):
+        assert _NOTHING in _converted(none).refused
+
+
 def test_a_script_that_starts_nothing_is_said_to_start_nothing() -> None:
     for text in ("tar -xf a.tar\nrm a.tar", "clean() { rm -f docker; }\nclean", "look() { make mpirun; }"):
         assert _NOTHING in _converted(text).refused

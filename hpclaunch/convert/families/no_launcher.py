@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from hpclaunch.convert.mapping.around import beyond
+from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.slurm.starts import ended
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import BY_MPI, REMOTE, any_of
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.statements import Function
 from hpclaunch.readback.shell.values import base_name, shown
 from hpclaunch.values.conversion import Place
@@ -16,6 +17,7 @@ _NOTHING = "nothing in it starts ranks: no srun, mpirun, docker, or other launch
 _FIRST = re.compile(r"(?:sudo\s+)?(?:\$\{?(\w+)\}?|(\S+))\s+\S")
 _STARTER = re.compile(rf"(?<![\w.-]){any_of(BY_MPI)}(?=\s)")
 _ITS_TEXT = "write that text into a script, and give that"
+_OF_SLURM = "where it does, write what sbatch was given into the script (#SBATCH -N 1), and convert again"
 _CALLER = "give the script that calls it, and this one in front of it"
 
 
@@ -49,7 +51,17 @@ def said(reading: ShellReading) -> tuple[str, str, Sequence[Place]]:
         place, name = uncalled
         why = f"{place}: what starts a launch is in the function {name}, which no line calls"
         return why, _CALLER, (place,)
+    started = None if reading.directives else next(filter(_is_by_enroot, reading.commands), None)
+    if started is not None:
+        why = f"{started.place}: enroot starts a container, and no line tells that Slurm starts the script"
+        return why, _OF_SLURM, (started.place,)
     return _NOTHING, "", ()
+
+
+def _is_by_enroot(command: Command) -> bool:
+    """Whether it is a command in a container of Enroot's, which is the run of a script for Slurm alone."""
+    its = layers(command.words) if command.program == "enroot" else ()
+    return any(each.program == enroot.PROGRAM and each.words for each in its) and bool(its[-1].words)
 
 
 def _in_a_function(reading: ShellReading) -> tuple[Place, str] | None:
