@@ -114,3 +114,24 @@ def test_what_a_condition_of_a_template_decides_is_not_said_to_be_passed_by() ->
         )
         said = any("the script does not come to it" in each.why for each in found.findings)
         assert said == passed
+
+
+@pytest.mark.parametrize(
+    ("line", "alone"),
+    [
+        ("torchrun --nproc_per_node=4 fit.py", True),
+        ("singularity exec --nv a.sif torchrun --nproc_per_node=4 fit.py", True),
+        ("deepspeed --hostfile hosts fit.py", False),
+        ("mpirun -np 3 --map-by ppr:1:node torchrun --nproc_per_node=4 fit.py", False),
+    ],
+)
+def test_a_launcher_of_one_node_is_said_to_start_nothing_on_the_others(line: str, alone: bool) -> None:
+    for nodes, others in (
+        (3, "the other 2 have no ranks of it"),
+        (2, "the other has no ranks of it"),
+        (1, ""),
+    ):
+        found = convert(classified({"run.sh": f"#!/bin/bash\n#PJM -L node={nodes}\n{line}\n"}), Options({}))
+        said = [each.why for each in found.findings if "no ranks of it" in each.why]
+        its = [f"it runs on the first node alone, and {others}"] if alone and others else []
+        assert said == its

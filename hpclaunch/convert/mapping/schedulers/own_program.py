@@ -15,6 +15,7 @@ from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.programs.torch import starts_per_node
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known
+from hpclaunch.values.conversion import Place
 
 
 def put(reading: ShellReading, draft: Draft) -> bool:
@@ -28,13 +29,8 @@ def put(reading: ShellReading, draft: Draft) -> bool:
     launcher = next((each for each in run.inner if launchers.is_launcher(each)), None)
     if launcher is None:
         draft.put(("ranks_per_node",), 1, (place,), "one process, as no launcher starts more")
-        nodes = draft.number("nodes") or 1
-        if nodes > 1:
-            why = (
-                f"it runs on the first node alone, and the other {nodes - 1} have what it starts there itself"
-            )
-            todo = "where it starts ranks by itself write how many, and what each executes"
-            draft.say("left", (place,), run.text, why=why, todo=todo)
+        todo = "where it starts ranks by itself write how many, and what each executes"
+        _say_first_node(run.text, place, "what it starts there itself", todo, draft)
     else:
         put_launcher(reading, run.command, launcher, draft)
     rounds.say_rounds(run.command, draft)
@@ -54,9 +50,23 @@ def put(reading: ShellReading, draft: Draft) -> bool:
 
 
 def put_launcher(reading: ShellReading, command: Command, launcher: Layer, draft: Draft) -> None:
-    """What torchrun or the like says of the ranks, of which each node has as many."""
+    """What torchrun or the like says of the ranks: those of one node, and the others have none where it does
+    not go there by itself."""
     launchers.put_launcher(reading, command, launcher, draft)
+    if alone.nodes_of((launcher,), Allocation()) == 1:
+        todo = "write `nodes: 1`, unless something else starts it on the others"
+        _say_first_node(launcher.program, command.place, "no ranks of it", todo, draft)
     option = starts_per_node(torch_variables.of_command(launcher, command))
     text = known(option.value or ()) if option is not None else None
     if option is not None and text and text.isdecimal() and int(text):
         draft.put(("ranks_per_node",), int(text), (command.place,), option.written)
+
+
+def _say_first_node(what: str, place: Place, what_they_have: str, todo: str, draft: Draft) -> None:
+    nodes = draft.number("nodes") or 1
+    if nodes > 1:
+        others = (
+            f"the other {nodes - 1} have {what_they_have}" if nodes > 2 else f"the other has {what_they_have}"
+        )
+        why = f"it runs on the first node alone, and {others}"
+        draft.say("left", (place,), what, why=why, todo=todo)

@@ -76,7 +76,7 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
     of_enroot, inner, by_enroot = enroot.of(reading, command, layers(command.words))
     asked = (*of_container(reading), *by_enroot)
     inner, folder, front = in_text.unfolded(reading, command, inner, in_container=bool(asked))
-    size = Ranks(_nodes(inner, found), 1, (command.place,))
+    size = Ranks(nodes_of(inner, found), 1, (command.place,))
     if may_start(reading, command, found):
         size = Ranks(found.nodes, None, (command.place,), _told([command]))
     return Step(command, (*asked, *folder), size, inner, (), of_enroot, front)
@@ -338,7 +338,7 @@ def _is_kept_output(command: Command, its: Sequence[Layer]) -> bool:
     )
 
 
-def _nodes(inner: tuple[Layer, ...], found: Allocation) -> int | None:
+def nodes_of(inner: tuple[Layer, ...], found: Allocation) -> int | None:
     """deepspeed and its like go to the other nodes by themselves; deepspeed where it is told of any
     (fetch_hostfile in its launcher/runner.py), and accelerate where it starts deepspeed, which a file of its
     configuration may tell it, or mpirun (accelerate/utils/launch.py)."""
