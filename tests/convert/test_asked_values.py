@@ -190,6 +190,26 @@ def test_lines_of_pbs_behind_a_command_are_said_to_say_nothing(line: str, who: s
     assert its.why.startswith(f"{who} reads such lines before the first command alone")
 
 
+@pytest.mark.parametrize(("mark", "who"), [("PBS", "qsub"), ("MSUB", "msub")])
+def test_lines_of_a_scheduler_that_all_stand_behind_a_command_are_said_to_say_nothing(
+    mark: str, who: str
+) -> None:
+    lines = f"echo >\n#{mark} -l nodes=3:ppn=2\nmpirun ./t\ncat <<E\n#{mark} -l nodes=9\nE\n"
+    for head, expected in (("", 1), ("#SBATCH -N 3\n", 0)):  # of a script for sbatch it is a comment
+        found = convert(classified({"run.sh": f"#!/bin/sh\n{head}{lines}"}), Options({}))
+        its = [each for each in found.findings if each.what == f"#{mark} -l nodes=3:ppn=2"]
+        assert [each.why.startswith(f"{who} reads such lines before") for each in its] == [True] * expected
+        assert not any("nodes=9" in each.what for each in found.findings)
+
+
+def test_lines_of_oar_count_behind_commands_too() -> None:
+    told = _told("set -e", "#OAR -l nodes=2/gpu=4,walltime=3", "date", "#OAR -n warm")
+    assert (told["nodes"], told["GPUs"], told["time limit"]) == ("2", "4 on each node", "3:00:00")
+    for text in ("cat > j <<E\n#OAR -l nodes=2\nE", 'A="\n#OAR -l nodes=2\n"'):
+        found = convert(classified({"run.sh": f"#!/bin/sh\n{text}\nmpirun ./t\n"}), Options({}))
+        assert "OAR" not in found.refused
+
+
 @pytest.mark.parametrize(
     ("line", "said"), [("#PBS -N x", "PBS_O_WORKDIR"), ("#$ -N x", "SGE_O_WORKDIR"), ("#BSUB -J x", "")]
 )

@@ -114,12 +114,12 @@ def _own_folder(reading: ShellReading) -> Iterator[Finding]:
 
 
 def _too_late(reading: ShellReading, parsed: list[Parsed]) -> Iterator[Finding]:
-    """#SBATCH lines behind a command of the script, and #PBS lines where others stand before it, but for
-    those of a text that it hands on."""
+    """#SBATCH lines behind a command of the script, and #PBS lines where others stand before it or no
+    scheduler's do, but for those of a text that it hands on."""
     text = next((each for each in parsed if each.source.name == reading.script), None)
     if text is None:
         return
-    its = {"SBATCH", *(each.system for each in reading.directives)}
+    its = {"SBATCH", *(each.system for each in reading.directives)} if reading.directives else set(_READERS)
     documents = [
         range(node.hdoc.pos.line, node.hdoc.end.line + 1)
         for node in text.nodes
@@ -129,11 +129,12 @@ def _too_late(reading: ShellReading, parsed: list[Parsed]) -> Iterator[Finding]:
     documents += [
         range(node.pos.line + 1, node.end.line + 1) for node in text.nodes if isinstance(node, quoted)
     ]
+    handed_on = {number for each in documents for number in each}
     numbered = enumerate(text.source.text.split("\n"), 1)
     behind = dropwhile(lambda row: not begins_command(row[1]), numbered)
     for number, line in behind:
         found = _DIRECTIVE.match(line)
-        if found and found[1] in its and not any(number in each for each in documents):
+        if found and found[1] in its and number not in handed_on:
             why = (
                 f"{_READERS[found[1]]} reads such lines before the first command alone: this one says nothing"
             )

@@ -14,8 +14,9 @@ from hpclaunch.values.conversion import Place
 _OTHERS = re.compile(r"#(?:(PBS|BSUB|PJM|COBALT|MSUB|OAR)[ \t]+|(\$)[ \t]*)(-.*)")
 _GRID_ENGINE = "$"
 # bsub looks at each line of its standard input, whatever stands before it (parseLine in lsbatch/cmd/cmd.sub.c
-# of Lava, which is LSF's own source), but what a script writes or hands on is not read here as its own.
-_LSF = "BSUB"
+# of Lava, which is LSF's own source), and oarsub at each line of the script (scan_script in oarsublib.pm of
+# OAR 2), but what a script writes or hands on is not read here as its own.
+_EACH_LINE = ("BSUB", "OAR")
 _QUOTES = ('"', "'")
 # Of Flux they may stand behind commands, with any signs before the word (flux-batch(1), "Submission
 # directives"; RFC 36 of the Flux framework).
@@ -52,18 +53,18 @@ def directives(source: Source) -> tuple[Directive, ...]:
         of_flux = _FLUX.match(line)
         if of_flux:
             found.append(Directive(Place(source.name, number), _words(of_flux[1]), "FLUX"))
-    before, of_grid_engine, of_lsf = True, False, not found
+    before, of_grid_engine, of_each_line = True, False, not found
     for number, line in enumerate(lines, 1):
         other = _OTHERS.match(line)
         its = (other[1] or other[2]) if other else ""
-        behind = (of_grid_engine and its == _GRID_ENGINE) or (of_lsf and its == _LSF)
+        behind = (of_grid_engine and its == _GRID_ENGINE) or (of_each_line and its in _EACH_LINE)
         if other and (before or behind):
             of_grid_engine |= its == _GRID_ENGINE
             found.append(Directive(Place(source.name, number), _words(other[3]), its))
         elif begins_command(line):
             before = False
-            of_lsf &= "<<" not in line and not any(line.count(each) % 2 for each in _QUOTES)
-            if not of_grid_engine and not of_lsf:
+            of_each_line &= "<<" not in line and not any(line.count(each) % 2 for each in _QUOTES)
+            if not of_grid_engine and not of_each_line:
                 break
     found += _of_loadleveler(source.name, lines)
     return tuple(sorted(found, key=lambda each: each.place))
