@@ -86,6 +86,13 @@ def test_lrun_tells_its_ranks() -> None:
     assert _told(found)["ranks"] == "4 on each node"
 
 
+def test_variables_of_its_own_are_no_values_and_a_dollar_stands_before_the_submitters() -> None:
+    found = _of(*_HEAD, "# @ environment = TASKS=$(total_tasks); $CASE; STEPS=20", "# @ queue")
+    assert _told(found)["environment"] == "STEPS, CASE"
+    (its,) = [each for each in found.findings if each.what == "TASKS=$(total_tasks)"]
+    assert (its.kind, its.todo) == ("left", "write env.TASKS in the job file")
+
+
 def test_its_environment_is_told() -> None:
     found = _of(*_HEAD, "# @ environment = COPY_ALL; STEPS=20; CASE", "# @ queue")
     became = {each.became for each in found.findings}

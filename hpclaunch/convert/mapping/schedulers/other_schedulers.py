@@ -179,13 +179,18 @@ def _step(value: str, places: Places, what: str, draft: Draft) -> bool:
 
 
 def _environment(value: str, places: Places, what: str, draft: Draft) -> bool:
-    """COPY_ALL; A=1; B: of names alone the values are those of the shell that submits."""
+    """COPY_ALL; A=1; $B: of names alone the values are those of the shell that submits. LoadLeveler puts its
+    own variables in, such as $(jobid) (IBM, "Job command file variables")."""
     for each in filter(None, (part.strip() for part in value.split(";"))):
         name, sign, text = each.partition("=")
+        name = name if sign else name.removeprefix("$")
         if name == "COPY_ALL":
             asked_otherwise.put_all_variables(value, places, what, draft)
         elif not name.strip().isidentifier():
             draft.say("left", places, each, why="an option of LoadLeveler", todo=SEE)
+        elif sign and "$(" in text:
+            why = "LoadLeveler puts the value of its own variable in, which is not told here"
+            draft.say("left", places, each, why=why, todo=f"write env.{name.strip()} in the job file")
         elif sign:
             draft.put(("env", name.strip()), text.strip().strip("\"'"), places, what)
         elif not draft.lists("inherit", name):
