@@ -340,9 +340,12 @@ def _alias(statement: Statement, part: Simple, walk: Walk) -> Told:
     return _ALIAS if walk.no_run and walk.expands_aliases and len(part.words) > 1 else _PLUMBING
 
 
-def _umask(statement: Statement, part: Simple, walk: Walk) -> Told:
-    tells = all(_is_option(_value(word)) for word in part.words[1:])
-    return _PLUMBING if tells else _UMASK
+def _unless_it_tells(became: Told) -> Callable[[Statement, Simple, Walk], Told]:
+    def told(statement: Statement, part: Simple, walk: Walk) -> Told:
+        tells = all(_is_option(_value(word)) for word in part.words[1:])
+        return _by_output(part) if tells else became
+
+    return told
 
 
 def _exec(statement: Statement, part: Simple, walk: Walk) -> Told:
@@ -389,7 +392,8 @@ _BY_PROGRAM: Mapping[str, Callable[[Statement, Simple, Walk], Told]] = {
     ".": _source,
     "eval": _eval,
     "alias": _alias,
-    "umask": _umask,
+    "umask": _unless_it_tells(_UMASK),
+    "nvcc": _unless_it_tells(_LEFT),  # --version, or it compiles
     "exec": _exec,
     "sbatch": _sbatch,
     "scontrol": _scontrol,

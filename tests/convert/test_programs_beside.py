@@ -82,3 +82,18 @@ def test_what_compiles_the_program_is_never_the_run(compiler: str, start: str) -
     (asked,) = [each for each in found.findings if each.key == "command"]
     assert "./sim ${n}" in asked.why
     assert ("-o sim main.cpp" in found.job.replace(", ", " ")) == bool(start)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("nvcc --version", "without effect"),
+        ("nvcc -V", "without effect"),
+        ("nvcc -O2 -o warm warm.cu", "left"),
+        ("umask -S", "without effect"),
+    ],
+)
+def test_a_compiler_has_no_effect_only_where_it_tells_of_itself(line: str, kind: str) -> None:
+    found = convert(classified({"job.sub": f"{_HEAD}{line}\nsrun ./warm\n"}), Options({}))
+    (its,) = [each for each in found.findings if line in each.what]
+    assert its.kind == kind
