@@ -210,3 +210,13 @@ def test_what_slurm_is_asked_for_stands_behind_the_number_of_mpirun_or_is_asked(
     found = converted(f"{lines}\nmpirun {options}./t").findings
     (said,) = (each.why for each in found if each.what == "--ntasks-per-node=EACH")
     assert said.startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("option", "kind"), [("-stdin all", "left"), ("--stdin 2", "left"), ("--timestamp-output", "replaced")]
+)
+def test_what_ranks_read_is_not_their_output(option: str, kind: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4\nmpirun {option} ./solve\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    (its,) = [each for each in found.findings if each.what == option]
+    assert its.kind == kind

@@ -58,7 +58,6 @@ _REPLACED = {
     "tag-output": _OUTPUT,
     "timestamp-output": _OUTPUT,
     "merge-stderr-to-stdout": _OUTPUT,
-    "stdin": _OUTPUT,
     "output": _OUTPUT,
     "report-bindings": _PLACED,
     "display-map": _PLACED,
