@@ -372,3 +372,16 @@ def test_what_mpiexec_hands_on_to_other_hosts_is_said_of_open_mpi_alone(head: st
     (its,) = [each for each in found.findings if each.became == "env of all ranks"]
     assert ("ranks there did not have the rest" in its.why) == said
     assert ("is not told" in its.why) != said
+
+
+@pytest.mark.parametrize("head", ["#MSUB -l nodes=6:ppn=8,walltime=2:00:00", "#BSUB -nnodes 6 -W 2:00"])
+def test_srun_in_a_script_for_another_scheduler_starts_its_ranks(head: str) -> None:
+    found = _of(f"{head}\nexport STEPS=4\nsrun hostname\npython prepare.py\nsrun -N 3 -n 12 ./solve")
+    told = _told(found)
+    assert (told["nodes"], told["ranks"], told["time limit"]) == ("6", "not determined", "2:00:00")
+    assert "STEPS" in told["environment"]
+    why = _left(found, "srun -N 3 -n 12 ./solve")
+    assert why.startswith("it starts the ranks, by its own options")
+    assert ("8 slots on each node" in why) == ("ppn=8" in head)
+    assert not any("sbatch" in f"{each.why} {each.todo}" for each in found.findings)
+    assert not any(each.key == "command" for each in found.findings)

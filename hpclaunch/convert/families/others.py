@@ -59,7 +59,9 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     whole, reading = reading, unwrapped(reading)
     refusal = refusals.of(reading)
     assert refusal is not None
-    of_slurm = is_of_slurm(reading)
+    # A script for Moab or LSF may start its ranks by the srun of a Slurm below it: sbatch reads none of it.
+    asks_others = refusal.is_scheduler and any(map(other_schedulers.system, reading.directives))
+    of_slurm = is_of_slurm(reading) and not asks_others
     inside = unwrapped(reading)
     steps = of_slurm and other_containers.are_steps(inside)
     found = allocation.put(reading, draft) if of_slurm and not steps else Allocation()
@@ -80,7 +82,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     # Nobody answers questions about a job that is not written; what is not told is said all the same.
     draft.findings[:] = [no_question(each) for each in draft.findings]
     if not of_slurm and refusal.is_scheduler and ("command",) not in draft.facts:
-        if not own_program.put(reading, draft):
+        if _say_sruns(reading, draft) or not own_program.put(reading, draft):
             if not any(start.has_ranks for start in _starts(reading)):
                 of_request.not_started(draft)
             if others and not any(key[0] == "env" for key in draft.facts.keys() - asked):
@@ -141,6 +143,15 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
         _put(reading, run, found, draft, options)
         rounds.say_rounds(run.command, draft)
     _say_logs(reading, [each.command for each in starts], draft)
+
+
+def _say_sruns(reading: ShellReading, draft: Draft) -> bool:
+    """Say of the steps of a Slurm below the script's scheduler that they start its ranks. Returns whether
+    there are any."""
+    its = [each for each in reading.of("srun") if program_of(layers(each.words)[-1].words) not in PREPARES]
+    for each in {each.written: each for each in its}.values():
+        of_request.by_srun(draft, (each.place,), each.written)
+    return bool(its)
 
 
 def _handed_in(reading: ShellReading, home: Started | None, draft: Draft) -> None:

@@ -105,6 +105,16 @@ def not_told(draft: Draft, places: tuple[Place, ...], what: str, which: str = ""
     draft.say("left", places, what, why=why, todo=_TODO)
 
 
+def by_srun(draft: Draft, places: tuple[Place, ...], what: str) -> None:
+    """Say of a step of Slurm in a script for another scheduler that it starts the ranks: what is reserved
+    does not tell how many."""
+    slots = draft.facts.pop(_KEY, None)
+    draft.unsay(_KEY)
+    why = "it starts the ranks, by its own options and what Slurm is told of the job"
+    why = f"{why}; the script asks for {slots.value} slots on each node" if slots is not None else why
+    draft.say("left", places, what, why=why, todo="write nodes, ranks_per_node and the command")
+
+
 def not_started(draft: Draft) -> None:
     """Say of slots that are reserved, where no line is known to start a rank on them, that they are no
     ranks."""
