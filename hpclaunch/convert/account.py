@@ -26,11 +26,13 @@ from hpclaunch.convert.programs.names import (
     STEPS,
     any_of,
 )
+from hpclaunch.convert.programs.schedulers import scheduler_of
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Statement
 from hpclaunch.convert.shell.names import uses_of
 from hpclaunch.convert.untold import Told, is_made, program_of_statement, what_became
 from hpclaunch.convert.walked import Line, Walk, line_of
 from hpclaunch.readback.shell.statements import Simple
+from hpclaunch.readback.shell.values import shown as as_text
 from hpclaunch.values.conversion import Finding, Place
 
 _UNREAD_TODO = "see whether the launch needs them: if so, convert it without what stands around them"
@@ -106,7 +108,16 @@ def _of_commands(reading: ShellReading) -> set[str]:
     for each in reading.assigned:
         made_of.setdefault(each.name, set()).update(each.uses)
     found: set[str] = set()
-    waiting = [name for each in reading.commands if each.program not in PLUMBING for name in each.uses]
+    words = (word for each in reading.commands if scheduler_of(each.words) for word in each.words[1:])
+    submitted = {as_text(word) for word in words}
+    its = (
+        each
+        for each in reading.commands
+        if each.program not in PLUMBING
+        or each.stdin
+        or any(as_text(write.path) in submitted for write in each.writes)
+    )
+    waiting = [name for each in its for name in each.uses]
     while waiting:
         name = waiting.pop()
         if name not in found:

@@ -173,3 +173,13 @@ def test_what_only_a_line_that_is_not_understood_uses_is_not_said_to_be_without_
         for number in range(place.line, max(place.last, place.line) + 1)
     }
     assert said == perhaps
+
+
+@pytest.mark.parametrize(
+    "writes", ["cat > {} <<E\nexecutable = $WHAT\nqueue\nE", 'echo "executable = $WHAT" > {}']
+)
+def test_a_variable_of_a_text_that_is_submitted_is_not_said_to_have_no_use(writes: str) -> None:
+    text = f"#!/bin/bash\nWHAT=$*\nSPARE=1\n{writes.format('warm.sub')}\ncondor_submit warm.sub\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    kinds = {each.what: each.kind for each in found.findings}
+    assert (kinds["WHAT=$*"], kinds["SPARE=1"]) == ("unread", "without effect")
