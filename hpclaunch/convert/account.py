@@ -203,6 +203,7 @@ class _Lines:
 def _uses_of_told(reading: ShellReading, lines: _Lines) -> set[str]:
     """The variables whose values are in commands that findings name, also by way of others."""
     told = [each for each in reading.commands if lines.name(each.place)]
+    told += reading.of("cd", "pushd")  # each is said to be the folder of what stands behind it
     waiting = [name for each in told for name in each.uses]
     waiting += [name for each in told for name in _deciding(each)]
     waiting += [name for each in reading.assigned if lines.name(each.place) for name in each.uses]

@@ -183,3 +183,10 @@ def test_a_variable_of_a_text_that_is_submitted_is_not_said_to_have_no_use(write
     found = convert(classified({"run.sh": text}), Options({}))
     kinds = {each.what: each.kind for each in found.findings}
     assert (kinds["WHAT=$*"], kinds["SPARE=1"]) == ("unread", "without effect")
+
+
+def test_a_variable_of_a_folder_that_is_entered_is_not_said_to_have_no_use() -> None:
+    lines = "NAME=warm\nCASE=/x/$NAME\nSPARE=1\ncd $CASE\njsrun -n 2 -a 8 ./solve"
+    found = convert(classified({"run.sh": f"#!/bin/bash\n#BSUB -nnodes 2\n{lines}\n"}), Options({}))
+    kinds = {each.what: each.kind for each in found.findings}
+    assert (kinds["variables: NAME=warm; CASE=/x/$NAME"], kinds["SPARE=1"]) == ("carried", "without effect")
