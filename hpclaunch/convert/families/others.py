@@ -20,7 +20,8 @@ from hpclaunch.convert.mapping.schedulers import other_schedulers, own_program, 
 from hpclaunch.convert.mapping.slurm.batch import allocation
 from hpclaunch.convert.mapping.slurm.batch.asked import of_options
 from hpclaunch.convert.mapping.slurm.batch.export import Export
-from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, ranks
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.numbers.step_ranks import ranks
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.mapping.slurm.srun import run_command
 from hpclaunch.convert.mapping.slurm.starts import alone, in_text

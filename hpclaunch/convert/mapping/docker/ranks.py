@@ -9,7 +9,8 @@ from hpclaunch.convert.mapping.docker import sizes
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.ranks import launchers, mpi, mpi_library, parameter_files
 from hpclaunch.convert.mapping.slurm.batch.asked import of_options
-from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks, ranks
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.programs.docker import MPI_OF_HPC
 from hpclaunch.convert.programs.layers import Layer

@@ -13,7 +13,8 @@ from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm.batch.asked import GPUS, number, origin_of
 from hpclaunch.convert.mapping.slurm.numbers.settled import by_role, settled
-from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks
 from hpclaunch.convert.mapping.slurm.starts.by_mpirun import of_all
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.options import Options

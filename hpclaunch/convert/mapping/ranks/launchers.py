@@ -9,7 +9,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import accelerate_file, deepspeed, mpi, torch_variables
 from hpclaunch.convert.mapping.ranks.rendezvous import SETS_ALL, carries_addresses
 from hpclaunch.convert.mapping.slurm.batch.asked import number
-from hpclaunch.convert.mapping.slurm.numbers.sizes import Ranks
+from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.made import untold_number
 from hpclaunch.convert.programs import accelerate, torch

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks.mpi import Size, told_by
 from hpclaunch.convert.mapping.slurm.batch.asked import number
-from hpclaunch.convert.mapping.slurm.numbers.sizes import Ranks
+from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks
 from hpclaunch.convert.mapping.slurm.starts.by_mpirun import of_all
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import Layer

@@ -10,7 +10,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import of_no_run
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.slurm.batch import hints
-from hpclaunch.convert.mapping.slurm.numbers import run_sizes, sizes
+from hpclaunch.convert.mapping.slurm.numbers import run_sizes, step_ranks
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import ShellReading
@@ -62,7 +62,7 @@ def put(reading: ShellReading, found: Allocation, unknown: Unknown, draft: Draft
 
 def _ranks(reading: ShellReading, found: Allocation, unknown: Unknown, draft: Draft) -> None:
     """The ranks that the script asks Slurm for: a job file that says nothing of them has one for each GPU."""
-    ranks = sizes.ranks(reading, (), found, unknown.place)
+    ranks = step_ranks.ranks(reading, (), found, unknown.place)
     if ranks.per_node is not None and not {"tasks", "per_node", "tasks_per_gpu"}.isdisjoint(found.places):
         why = _OTHERS if ranks.per_node > 1 else ""
         draft.put(("ranks_per_node",), ranks.per_node, ranks.places, "what is asked of sbatch", why=why)

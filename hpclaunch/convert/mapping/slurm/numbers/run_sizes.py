@@ -9,7 +9,8 @@ from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks import launchers, mpi, own_gpus, torch_variables
 from hpclaunch.convert.mapping.slurm.batch import allocation, gpu_binding, hints
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, of_command, outside_allocation
-from hpclaunch.convert.mapping.slurm.numbers.sizes import OF_GPUS, Allocation, Ranks, gpus_of, last
+from hpclaunch.convert.mapping.slurm.numbers.sizes import OF_GPUS, Allocation, gpus_of, last
+from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import MPI, Layer, Option, layers

@@ -9,7 +9,8 @@ from msgspec import Struct
 from hpclaunch.convert.mapping.around.rounds import counts_trials, names_in
 from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_options
-from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks, ranks
 from hpclaunch.convert.mapping.slurm.srun import pyxis_variables, srun_variables
 from hpclaunch.convert.mapping.slurm.starts import in_text
 from hpclaunch.convert.mapping.words import hosts

@@ -9,7 +9,8 @@ from msgspec import structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.container import enroot, other_runtimes
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch
-from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks
 from hpclaunch.convert.mapping.slurm.starts import in_text
 from hpclaunch.convert.programs import singularity, srun

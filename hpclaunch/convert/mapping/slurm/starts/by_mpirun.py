@@ -9,7 +9,8 @@ from hpclaunch.convert.mapping.ranks import mpi, mpi_variables, slots
 from hpclaunch.convert.mapping.ranks.mpi_library import LOADS
 from hpclaunch.convert.mapping.slurm.batch.allocation import is_for_several
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, number
-from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks, ranks
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, prepares
 from hpclaunch.convert.mapping.slurm.starts import chosen_hosts, unfilled
 from hpclaunch.convert.mapping.slurm.starts.chosen_hosts import Chosen

@@ -5,7 +5,8 @@ sbatch(1)): on a node that nobody shares that are many."""
 from msgspec import structs
 
 from hpclaunch.convert.mapping.ranks.mpi import Told
-from hpclaunch.convert.mapping.slurm.numbers.sizes import FILLED, Allocation, Ranks
+from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.numbers.step_ranks import FILLED, Ranks
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.readback.shell.values import known
 
