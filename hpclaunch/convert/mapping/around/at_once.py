@@ -8,12 +8,18 @@ from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_over
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import base_name, known
 from hpclaunch.values.conversion import Place
 
 _WIDE = 60
 ON_ONE = "nodes: 1"
 _ON_SOME_NODES = ("nodelist", "exclude", "relative")
 _TODO = "start all of it in one command that each node runs, or submit the servers as a job of their own"
+# `ray start` (docs.ray.io, "Deploying on Slurm"): the others find the head by its address, and end with it.
+_OF_RAY = (
+    "write ranks_per_node: 1, rendezvous: torch, and one command for all nodes: where RANK is 0 it starts "
+    "ray start --head and the program, elsewhere ray start --address=$MASTER_ADDR:PORT --block"
+)
 
 
 def ask(reading: ShellReading, run: Step, steps: Sequence[Step], nodes: int | None, draft: Draft) -> None:
@@ -34,10 +40,16 @@ def ask(reading: ShellReading, run: Step, steps: Sequence[Step], nodes: int | No
     draft.findings[:] = [
         each for each in draft.findings if each.became != ON_ONE and each not in draft.of_script
     ]
-    draft.ask(("command",), question, places, "several programs at once", todo=_TODO)
+    todo = _OF_RAY if any(map(_starts_ray, (run.command, *others))) else _TODO
+    draft.ask(("command",), question, places, "several programs at once", todo=todo)
     wanted = "how many nodes: those of which of these programs"
     wanted += f", which have {nodes} together" if nodes else ""
     draft.ask(("nodes",), wanted, places, "several programs at once")
+
+
+def _starts_ray(command: Command) -> bool:
+    its = layers(command.words)[-1].words
+    return bool(its) and base_name(its[0]) == "ray" and [known(word) for word in its[1:2]] == ["start"]
 
 
 def _goes_on_with(reading: ShellReading, run: Command, draft: Draft) -> Iterator[Command]:
