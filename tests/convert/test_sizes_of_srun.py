@@ -240,6 +240,7 @@ def test_sbatch_takes_no_more_nodes_than_tasks_and_of_a_range_those_it_has(
         ("-N 2 -n 16", "-n 16", True),
         ("-N 2 -n 16 --exclusive", "", False),
         ("-N 2 -n 2", "", False),
+        ("-N 4 -n 12 --ntasks-per-node=8", "", True),
         ("-N 2 -n 16 --ntasks-per-node=8", "", False),
         ("-N 1 -n 16", "", False),
     ],
@@ -280,3 +281,22 @@ def test_no_gpu_is_none_on_each_node_however_many_nodes_there_are(option: str) -
     assert not [each for each in findings if "how many GPUs" in each.why or "how many nodes" in each.why]
     of_eight, _ = _job("", f"#SBATCH {option} -N 4 -n 8\n")
     assert (of_eight["gpus_per_node"], of_eight["nodes"], of_eight["ranks_per_node"]) == ("0", "4", "2")
+
+
+def test_gpus_for_each_task_make_one_task_on_a_node_where_no_line_tells_how_many() -> None:
+    text = "#!/bin/bash\n#SBATCH -t 5 -N 2 --gpus-per-task=2\nsrun --mpi=none {} ./t\n"
+    for step, ranks in (("", "1"), ("--ntasks-per-node=2", ASK), ("--gpus-per-node=1", "1")):
+        job = script_cases.loaded(convert(classified({"run.sh": text.format(step)}), Options({})).job)
+        assert (job["nodes"], job["gpus_per_node"], job["ranks_per_node"]) == ("2", "2", ranks)
+
+
+@pytest.mark.parametrize(
+    ("on_node", "tasks", "told"), [(1, 2, (ASK, ASK)), (8, 16, ("2", "8")), (1, 4, ("4", "1"))]
+)
+def test_two_ranks_may_be_on_the_one_core_that_a_job_has(
+    on_node: int, tasks: int, told: tuple[str, str]
+) -> None:
+    head = f"#!/bin/bash\n#SBATCH -t 5 --gpus-per-node=8 --ntasks-per-node={on_node}\n"
+    text = f"{head}srun --mpi=none -n {tasks} ./t\n"
+    job = script_cases.loaded(convert(classified({"run.sh": text}), Options({})).job)
+    assert (job["nodes"], job["ranks_per_node"]) == told

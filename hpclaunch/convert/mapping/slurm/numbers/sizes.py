@@ -103,6 +103,9 @@ def sizes(reading: ShellReading, asked: Sequence[Asked] | None = None) -> Alloca
         nodes = _by_gpus(given, places)
     if nodes and "nodes" in given and not given.keys() & _TELL_TASKS:
         tasks = _by_parts(given, nodes, places)
+        if tasks is None and "gpus-per-task" in given:
+            # Slurm 22.05 refuses them without a number of tasks, and takes one on each node for that.
+            tasks, places["tasks"] = nodes, (*given["gpus-per-task"].places, *places["nodes"])
     found = Allocation(
         nodes=nodes,
         tasks=tasks,

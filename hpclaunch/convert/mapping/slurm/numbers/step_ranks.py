@@ -23,6 +23,7 @@ from hpclaunch.values.conversion import Place
 
 _NODES_OF_SLURM = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
 _TASKS_OF_SLURM = ("SLURM_NTASKS", "SLURM_NPROCS")
+_COUNTS = frozenset(("ntasks", "ntasks-per-node"))
 # Of -N 2 -n 16 Slurm 22.05 starts 14 on one node and 2 on the other where jobs share nodes, and 8 on each
 # with --exclusive.
 FILLED = (
@@ -63,9 +64,14 @@ def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place
             limit = f", at most {per_node} on each" if per_node else ""
             doubt = f"{tasks} ranks on {nodes} nodes{limit}: how many are on each is not told"
             return Ranks(nodes, None, (*of_tasks, *lines), doubt)
-        assumed = "" if per_node or found.whole or not 1 < nodes < (found.tasks or 0) else FILLED
+        assumed = "" if found.whole or not 1 < nodes < (found.tasks or 0) else FILLED
         return Ranks(nodes, tasks // nodes, (*of_tasks, *lines), assumed=assumed)
     ranged = is_range(own) if own else found.ranged
+    # A core with two threads has place for one more task than sbatch was asked for; many do not fit so.
+    only_here = given.keys() & _COUNTS == {"ntasks"} and (found.tasks, found.per_node) == (None, 1)
+    if only_here and nodes is None and tasks == 2 and outside_allocation(reading) is None:
+        doubt = f"{tasks} ranks, and on how many nodes is not told"
+        return Ranks(None, None, (*of_tasks, *of_per_node), doubt)
     if tasks and per_node and not ranged:
         # Slurm takes as many nodes as that needs; the second is the most that one of them gets (srun(1)).
         nodes, both = -(-tasks // per_node), (*of_tasks, *of_per_node)
