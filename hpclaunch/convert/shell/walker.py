@@ -62,6 +62,8 @@ _SILENT = frozenset(
 # The shell's own that are told as commands.
 _TOLD = (frozenset(BUILTINS) - _SILENT) | {"exit", "return", "break", "continue", "eval"}
 # Followed here, and not where scripts are only read.
+# What may change variables of the shell, also where others stand in front of it: IFS=, read A B.
+_CHANGE = frozenset(BUILTINS) | {"eval", "command", "builtin"}
 _FOLLOWED = {**arguments.TAKE, "alias": aliases.note, "unalias": aliases.note}
 _NOTED = {"set": shopt.set_by, "shopt": shopt.note, **dict.fromkeys(("cd", "pushd", "popd"), folder.change)}
 _LONGEST = 100_000
@@ -134,6 +136,8 @@ class Walker(Texts):
             text = self.input.text
             value = words_of(text, separators(self.state)) if self._reads_words() else lines_of(text)
         self.spend(3)
+        if self.options & _EXPORT_ALL:
+            self.state.mark(name, True)
         super().put(name, value)
         if self._used[0] is not self._current:  # one that sets thousands is looked at once
             self._used = self._current, uses_of(self._current) if self._current else ()
@@ -164,7 +168,10 @@ class Walker(Texts):
             return super()._simple(statement)
         finally:
             self._outer, self._current = outer, before
-            if self._exports is cached and state is self.state and len(self.commands) > starts:
+            began = self.commands[starts : starts + 2]
+            is_apart = len(began) == 1 and began[0].program not in _CHANGE
+            is_own = bool(state.function(statement.words[0].written)[0])
+            if self._exports is cached and state is self.state and is_apart and not is_own:
                 state.unchanged(revision)
 
     def _call(self, words: list[Value]) -> Flow:

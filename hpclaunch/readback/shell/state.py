@@ -213,7 +213,7 @@ class State:
         before = self.get(name)
         fixed: bool | None = False
         if before is not None:
-            exported = before.exported
+            exported = before.exported or self.is_marked(name)
             fixed = before.fixed
             if fixed:
                 raise ReadOnly(name)
@@ -221,7 +221,7 @@ class State:
                 value = (Unknown("either", name),)
         else:
             # Of a shell that may start with anything nobody tells; a name that it does not is the usual one.
-            exported = self.outside.closed and self.outside.may_have(name)
+            exported = self.is_marked(name) or (self.outside.closed and self.outside.may_have(name))
         self.set(name, Variable(value, exported and value is not None, fixed))
 
     def begin(self, name: str, value: Value) -> None:

@@ -2,7 +2,7 @@
 submitter's shell has beside it."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -48,6 +48,9 @@ def reached(reading: ShellReading, command: Command, export: Export, draft: Draf
         why = "exported, but env keeps it from the ranks"
         draft.say("without effect", (command.place,), ", ".join(sorted(removed)), why=why)
     named = dict(export.given)
+    if export.yields:
+        _say_exported(export, there, draft)
+        named = {name: value for name, value in named.items() if value is None or name not in there}
     by_x = _by_x(its)
     found, kept_back = [], []
     for name, value in there.items():
@@ -90,7 +93,17 @@ def given(command: Command, export: Export) -> dict[str, Value]:
     by_script = {**dict(command.environment), **dict(command.prefix)}
     by_options = {**dict(export.given), **_by_x(its)}
     values = {name: value for name, value in by_options.items() if value is not None}
-    return {**by_script, **by_env(its, by_script.items())[0], **values}
+    exported = {**by_script, **by_env(its, by_script.items())[0]}
+    return {**exported, **values, **(exported if export.yields else {})}
+
+
+def _say_exported(export: Export, there: Mapping[str, Value], draft: Draft) -> None:
+    """Say which values of --export=ALL,NAME=VALUE no rank has."""
+    for name, value in export.given:
+        if value is not None and name in there and there[name] != value:
+            why = f"{name} is exported, and with ALL srun hands on that value, and not this one"
+            todo = f"where they are to have the other value write it under env.{name}"
+            draft.say("defect", export.places, export.written, why=why, todo=todo)
 
 
 def _by_x(its: Sequence[Layer]) -> dict[str, Value | None]:

@@ -59,7 +59,7 @@ def _given(command: Command) -> dict[str, Value]:
             break
         export = layer.option("export")
         if layer.program == "srun" and export is not None:
-            there = kept_by(export.value or (), there)
+            there = kept_by(export.value or (), there, by_srun=True)
         elif layer.program == "env":
             given, removed = by_env([layer], there.items())
             there = {name: value for name, value in {**there, **given}.items() if name not in removed}

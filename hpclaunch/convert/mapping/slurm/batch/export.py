@@ -37,7 +37,8 @@ _OF_A_VALUE = re.compile(
 class Export(Struct, frozen=True):
     """`everything`: all that is exported is handed on. `given` are the variables that the option names, with
     the value that it gives them (None: the one that they have). `cut` are those whose value Slurm ends at a
-    comma that was meant to be in it. `unclear`: a part of it is not told."""
+    comma that was meant to be in it. `unclear`: a part of it is not told. `yields`: of a variable that is
+    exported the ranks have that value, and not the one that the option gives."""
 
     everything: bool = True
     given: tuple[tuple[str, Value | None], ...] = ()
@@ -45,6 +46,7 @@ class Export(Struct, frozen=True):
     places: tuple[Place, ...] = ()
     unclear: bool = False
     cut: tuple[str, ...] = ()
+    yields: bool = False
 
     @property
     def hands_on(self) -> bool:
@@ -53,7 +55,14 @@ class Export(Struct, frozen=True):
 
 
 def of(reading: ShellReading, command: Command, own: Asked | None, batch: Sequence[Asked]) -> Export:
-    """What counts for a srun: its own option, else the variable, else that of sbatch."""
+    """What counts for a srun: its own option, else the variable, else that of sbatch. With ALL what is
+    exported goes before the values that the option gives (_build_user_env of src/srun/launch.c of Slurm); of
+    sbatch it does not."""
+    found = _of_srun(command, reading, own, batch)
+    return structs.replace(found, yields=found.everything and not found.unclear)
+
+
+def _of_srun(command: Command, reading: ShellReading, own: Asked | None, batch: Sequence[Asked]) -> Export:
     variable = {**dict(command.environment), **dict(command.prefix)}.get(_VARIABLE)
     of_batch = next((each for each in reversed(batch) if each.name == "export"), None)
     outer = Export()
@@ -107,12 +116,13 @@ def handed_to_job(value: Value | None, exported: Mapping[str, Value]) -> dict[st
     return own | kept_by(value, exported)
 
 
-def kept_by(value: Value, exported: Mapping[str, Value]) -> dict[str, Value]:
-    """What a srun with this --export hands on of what is exported to it, with what it gives."""
+def kept_by(value: Value, exported: Mapping[str, Value], *, by_srun: bool = False) -> dict[str, Value]:
+    """What sbatch, or srun, with this --export hands on of what is exported to it, with what it gives."""
     found = _read(value, "", ())
     kept = dict(exported) if found.everything else {}
     named = {name: exported.get(name) if its is None else its for name, its in found.given}
-    return kept | {name: its for name, its in named.items() if its is not None}
+    values = {name: its for name, its in named.items() if its is not None}
+    return values | kept if by_srun else kept | values
 
 
 def without_secrets(value: Value, written: str) -> str:
