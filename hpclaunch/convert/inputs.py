@@ -183,8 +183,11 @@ _OF_TWO_WORDS = re.compile(
 )
 _OTHER_PROGRAM = re.compile(r"\A#!.*\b(?:python|perl|ruby|node|Rscript|awk|expect)")
 _SHELL_LINE = re.compile(
-    r"^[ \t]*(?:#SBATCH|#PBS|#BSUB|#\$|export |source |\. |set [-+]|if |for |while |case |function "
-    rf"|{any_of(STEPS, SUBMITTERS, BY_MPI, CONTAINERS)}\b|ssh |echo |cd |module "
+    # Lines for a scheduler may be all by which a script of no known name is one (shell/directives.py).
+    r"^#(?:(?:PJM|COBALT|MSUB|OAR)[ \t]+-|[ \t#]*(?:flux|FLUX):[ \t]*-)"
+    r"|^#[ \t]*@[ \t]*(?i:queue)[ \t]*$"
+    r"|^[ \t]*(?:#SBATCH|#PBS|#BSUB|#\$|export |source |\. |set [-+]|if |for |while |case |function "
+    rf"|(?:/\S*/)?{any_of(STEPS, SUBMITTERS, BY_MPI, CONTAINERS)}\b|ssh |echo |cd |module "
     r"|[A-Za-z_]\w*(?:\[\w+\])?\+?=|:\s)",
     re.MULTILINE,
 )

@@ -26,6 +26,19 @@ HERE = f"kubectl apply -f - <<EOF\n{POD}EOF\n"
         ("hosts", "n1 slots=8\nn2 slots=8\n", "hostfile"),
         ("mounts.txt", "/a:/b\n/c:/d:ro\n", "mounts"),
         ("notes", "Dear all,\n", "unclear"),
+        *(
+            ("tide.cmdfile", f"{line}\n./tide deck.in\n", "shell")
+            for line in (
+                "#PJM -L node=2",
+                "#COBALT -n 2",
+                "#MSUB -l nodes=2",
+                "#OAR -l /nodes=2",
+                "# flux: -N 2",
+                "# @ node = 2\n# @ queue",
+            )
+        ),
+        ("tide.cmdfile", "/opt/mpi/bin/mpirun -np 4 ./tide\n", "shell"),
+        ("tide.cmdfile", "# @ node = 2\n./tide deck.in\n", "unclear"),
         ("a.yaml", "compute_environment: LOCAL_MACHINE\nnum_processes: 8\n", "accelerate"),
         ("a.yaml", "kind: ConfigMap\ndata:\n  a.yaml: |\n    compute_environment: X\n", "manifest"),
         ("train.py", "#!/usr/bin/env python\nx = 1\n", "program"),
