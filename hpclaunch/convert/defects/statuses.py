@@ -256,7 +256,7 @@ def _of_end(reading: ShellReading, parsed: Parsed, texts: list[Parsed], job: Dra
                 last,
                 f"the script ends with `{_short(parsed.text(last))}`",
                 "its exit status is that of this command and not of the run: the job counts as a success "
-                "when the training failed",
+                "when the run failed",
             )
             return
 
