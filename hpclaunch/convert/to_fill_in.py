@@ -11,7 +11,7 @@ _SURE = re.compile(
     r"""(?<!<)<[A-Za-z][\w .,:/-]*(?:[A-Z]{2}|[ _-]|(?i:your|path|name|dir|id))[\w .,:/-]*>"""
     r"|(?<!<)<[A-Z][A-Z0-9]+>"
     r"""|(?<!<)<[A-Za-z][\w .,:/-]{0,60}?\b(?:like|such as|for example|e\.g\.),? ["'][^"'<>\n]{0,80}["']>"""
-    r"|@[A-Z][A-Z0-9_]+@|%[A-Z][A-Z0-9_]+%|%%\w+%%"
+    r"|@[A-Z][A-Z0-9_]+@|%[A-Z][A-Z0-9_]+%|%%\w+%%|(?<![\w#&])#[A-Z][A-Z0-9_]+#(?![\w#])"
     r"|(?<![A-Za-z])(?:your|YOUR|Your)(?:(?=[_./-])|(?<=R)(?=[A-Z]))[\w-]*"
     r"|(?<![\w.-])/path/to(?=/|$)|(?<![A-Za-z])(?:path_to|PATH_TO)_\w*"
     r"|(?i:(?<![a-z])(?:change|replace|fill)[_-]?(?:me|this)(?![a-z]))"
@@ -39,8 +39,22 @@ _TAG = re.compile(r"(?<=:)(?:[A-Z]+_)*(?:TAG|VERSION|SHA|HASH|COMMIT|DIGEST|BUIL
 _FORMATTED = re.compile(r"(?<!\w)(?:[fF][rR]?|[rR][fF])(?P<quote>\\?[\"'])(?:(?!(?P=quote))[^\n])*(?P=quote)")
 _BLANK = re.compile(r"\s")
 # One of them is in whatever either finds: most texts of a large script have none.
-_MARKS: tuple[str, ...] = ("<", "@", "%", "{", "[", "__", "...", "…", "xxx", "your", "path", "placeholder")
-_MARKS += ("_me", "-me", "this", "be", "_in", "with", "by", "here")
+_MARKS: tuple[str, ...] = (
+    "<",
+    "@",
+    "%",
+    "#",
+    "{",
+    "[",
+    "__",
+    "...",
+    "…",
+    "xxx",
+    "your",
+    "path",
+    "placeholder",
+)
+_MARKS += ("placeholder", "_me", "-me", "this", "be", "_in", "with", "by", "here")
 _LOG = ("trials", "log")  # {trial} in it is the job file's own
 _AS_A_WHOLE = frozenset(("name", "image", "gpu_type", "workdir", "mounts", "container", "stage_in"))
 

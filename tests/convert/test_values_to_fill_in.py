@@ -54,6 +54,7 @@ def test_an_option_that_is_to_be_filled_in_is_asked_for(options: str, keys: set[
         ("srun --mpi=pmix --container-image=a/b:1 --container-mounts=/path/to/data:/data ./app", "mounts.0"),
         ("export DATA=@DATA_DIR@\nsrun --mpi=pmix ./app", "env.DATA"),
         ("export DATA=%DATA_DIR%\nsrun --mpi=pmix ./app", "env.DATA"),
+        ("export DATA=#DATA_DIR#\nsrun --mpi=pmix ./app", "env.DATA"),
         ("export DATA=DATA_DIR_PLACEHOLDER\nsrun --mpi=pmix ./app", "env.DATA"),
         ("export DATA=/data/__PLACEHOLDER_RUN__\nsrun --mpi=pmix ./app", "env.DATA"),
         ("srun --mpi=pmix ./app WILL_BE_REPLACED", "command"),
@@ -90,6 +91,7 @@ def test_a_word_that_a_program_may_know_is_carried_and_said(word: str) -> None:
 @pytest.mark.parametrize(
     "word",
     [
+        *("s#IN#OUT#", "a#B#", "##TOP##", "#b#"),
         *("<|endoftext|>", "<s>", "a@b.org", "100%", "%j_%A%a", "youreka", "/data/pathto/x", "./here/...dat"),
         *('print(f"at {folder}")', r"rf\"{a} and {b}\""),
         *(
