@@ -135,3 +135,39 @@ def test_a_launcher_of_one_node_is_said_to_start_nothing_on_the_others(line: str
         said = [each.why for each in found.findings if "no ranks of it" in each.why]
         its = [f"it runs on the first node alone, and {others}"] if alone and others else []
         assert said == its
+
+
+@pytest.mark.parametrize(
+    ("head", "run"),
+    [
+        ("#PBS -l nodes=2:ppn=4", "mpirun -np 8 ./tide"),
+        ("#BSUB -nnodes 2", "jsrun -n 8 -r 4 -a 1 ./tide"),
+        ("#$ -pe mpi 8", "mpirun ./tide"),
+        ("#PBS -l nodes=2:ppn=4", "./tide"),
+    ],
+)
+def test_what_the_shell_did_before_the_ranks_begins_their_command(head: str, run: str) -> None:
+    prepares = "source /sw/lmod/init\nmodule load netcdf\nulimit -s unlimited"
+    text = f"#!/bin/bash\n{head}\n{prepares}\nexport TIDE=$HOME/tide\n{run}\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    said = {each.places[0].line: each for each in found.findings if each.kind in ("carried", "left")}
+    assert all(said[line].became.startswith("command: bash -lc ") for line in (3, 4, 5))
+    first = "source /sw/lmod/init; module load netcdf; ulimit -s unlimited"
+    whole = [each.became for each in found.findings if each.places[0].line == 7 and first in each.became]
+    assert len(whole) == 1
+    assert "export TIDE=" in whole[0]
+    assert whole[0].endswith("exec ./tide'")
+
+
+def test_what_an_export_takes_of_a_shell_the_command_may_set_before_it() -> None:
+    run = "conda activate tide\nexport TIDE=$CONDA_PREFIX/tide\nmpirun -np 8 ./tide\n"
+    found = convert(classified({"run.sh": f"#!/bin/bash\n#PBS -l nodes=2:ppn=4\n{run}"}), Options({}))
+    (said,) = (each for each in found.findings if each.what == "export TIDE")
+    assert "where `conda activate tide` in the command does not set it" in said.why
+
+
+def test_what_the_shell_did_before_a_container_is_no_part_of_the_command_in_it() -> None:
+    run = "module load netcdf\nmpirun -np 8 apptainer exec tide.sif ./tide\n"
+    text = f"#!/bin/bash\n#PBS -l nodes=2:ppn=4\n{run}"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert "command: ./tide" in {each.became for each in found.findings}

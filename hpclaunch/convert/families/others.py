@@ -1,20 +1,22 @@
 """Launchers of other kinds: known, refused as a whole with the reason, and what could be told of them."""
 
+import itertools
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_ssh, other_containers, refusals, singularity, submitting
-from hpclaunch.convert.mapping.around import beyond, logs, rounds, working_folder
+from hpclaunch.convert.mapping.around import beyond, logs, rounds, surroundings
 from hpclaunch.convert.mapping.bind import binding
 from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.mapping.docker import config_env, container, env_files, launch
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.docker.steps import Started, copies_of, started
-from hpclaunch.convert.mapping.environment import handed_on, of_exports, of_no_run, reached
+from hpclaunch.convert.mapping.environment import handed_on, of_exports, of_no_run, reached, set_again
 from hpclaunch.convert.mapping.environment.exported import Ranks
 from hpclaunch.convert.mapping.environment.exported import put as put_exported
+from hpclaunch.convert.mapping.environment.in_order import Prepared, in_order
 from hpclaunch.convert.mapping.ranks import by_jsrun, launchers, mpi, mpi_library, of_request
 from hpclaunch.convert.mapping.schedulers import other_schedulers, own_program, pbs
 from hpclaunch.convert.mapping.slurm.batch import allocation
@@ -34,7 +36,7 @@ from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.programs.singularity import in_image
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import program_of, shown
+from hpclaunch.readback.shell.values import Value, program_of, shown
 from hpclaunch.values.conversion import Finding, Place
 
 # Elsewhere each is most likely another program of that name.
@@ -44,6 +46,7 @@ _BY_PJM = (
     "whether the mpiexec of PJM's jobs handed it on to other hosts, where -x does not name it, is not told"
 )
 _MOST_NAMED = 20  # variables
+_MOST_FIRST = 3  # commands
 _ANOTHER = "make a job file of it too, where it is to run"
 _TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
 
@@ -242,11 +245,13 @@ def _text(start: _Start) -> str:
 def _put(reading: ShellReading, run: _Start, found: Allocation, draft: Draft, options: Options) -> None:
     if run.container is not None:
         singularity.put(reading, run.command, run.container, draft)
-    else:
-        for words in working_folder.put(reading, run.command, draft):
-            names = submitters(line(list(words)).names)
-            reached.inherit(names, (run.command.place,), draft, " ".join(map(shown, words)))
-    _exported(reading, run, draft)
+    later = _exported(reading, run, draft)
+    before: Sequence[Prepared] = ()
+    if run.container is None:
+        before = surroundings.put(reading, run.command, draft, image=False)
+    of_exports.inherit(reading, later, draft, run.command.place, _first(before))
+    if run.container is None:
+        later += set_again.exports(reading, run.command, before, draft)
     if run.mpirun is not None:
         _ranks(reading, run.command, run.mpirun, found, draft)
     elif run.container is not None:
@@ -258,7 +263,7 @@ def _put(reading: ShellReading, run: _Start, found: Allocation, draft: Draft, op
             own_program.put_launcher(reading, run.command, launcher, draft)
     if run.by_jsrun is not None:
         by_jsrun.put(reading, run.command, run.by_jsrun, draft)
-    _command(reading, _bound(reading, run, draft, options), draft)
+    _command(reading, _bound(reading, run, draft, options), before, later, draft)
 
 
 def _bound(reading: ShellReading, run: _Start, draft: Draft, options: Options) -> _Start:
@@ -284,22 +289,20 @@ def _ranks(reading: ShellReading, command: Command, mpirun: Layer, found: Alloca
     handed_on.put(reading, given, draft, handed_on.Receivers())
 
 
-def _exported(reading: ShellReading, run: _Start, draft: Draft) -> None:
+def _exported(reading: ShellReading, run: _Start, draft: Draft) -> list[tuple[str, Value]]:
     """What the script exports, which the ranks get: jsrun, aprun and the mpirun of Intel MPI and MPICH
     (-genvall, their default) hand on all of it; Open MPI's does so on its own host, and to others what -x
-    names (mpirun(1), "Exported Environment Variables")."""
+    names (mpirun(1), "Exported Environment Variables"). Returns what only the command can set."""
     starter = run.mpirun or run.by_jsrun
     if starter is None:
         if run.container is not None:  # Singularity hands on all that it has, unless --cleanenv
             its = other_runtimes.export(run.command, run.container, Export())
             ranks = Ranks(its, gpus=draft.number("gpus_per_node"), container=True)
-            later = put_exported(reading, run.command, ranks, draft)
-            of_exports.inherit(reading, later, draft, run.command.place)
-        return
+            return put_exported(reading, run.command, ranks, draft)
+        return []
     named = {shown(each.value or ()).partition("=")[0] for each in starter.all("x")}
     ranks = Ranks(Export(), options=named, gpus=draft.number("gpus_per_node"), container=bool(run.container))
     later = put_exported(reading, run.command, ranks, draft)
-    of_exports.inherit(reading, later, draft, run.command.place)
     found = [str(key[1]) for key in draft.facts if key[0] == "env" and len(key) == 2]
     if starter.program == "mpirun" and found and draft.number("nodes") != 1:
         # Fujitsu's mpiexec is made of Open MPI, and what Open MPI's manual says need not hold for it.
@@ -308,6 +311,7 @@ def _exported(reading: ShellReading, run: _Start, draft: Draft) -> None:
         todo = "take out of env what they are not to have"
         what = ", ".join(found[:_MOST_NAMED])
         draft.say("assumed", (run.command.place,), what, became="env of all ranks", why=why, todo=todo)
+    return later
 
 
 def _ranks_of_step(
@@ -322,13 +326,22 @@ def _ranks_of_step(
         draft.put(("ranks_per_node",), size.per_node, size.places, "srun")
 
 
-def _command(reading: ShellReading, run: _Start, draft: Draft) -> None:
-    """What each rank executes; asked for where it names what the script makes itself."""
+def _command(
+    reading: ShellReading,
+    run: _Start,
+    prepared: Sequence[Prepared],
+    exports: Sequence[tuple[str, Value]],
+    draft: Draft,
+) -> None:
+    """What each rank executes, behind what the script's shell did before it; asked for where it names what
+    the script makes itself."""
     command, words = run.command, run.its[-1].words
-    made = [*in_doubt(reading, words), *(each.variable for each in command.loops)]
-    written = line(list(words), dict.fromkeys(made, ""))
     if not words:
         return
+    before, later = in_order(reading, command, prepared, exports) if prepared else ([], [])
+    made = [*in_doubt(reading, [*words, *itertools.chain(*before)])]
+    made += [each.variable for each in command.loops]
+    written = line(list(words), dict.fromkeys(made, ""), later, before=before)
     what = " ".join(map(shown, words))
     if written.doubt:
         question = (
@@ -338,5 +351,11 @@ def _command(reading: ShellReading, run: _Start, draft: Draft) -> None:
         return
     draft.put(("command",), written.plain, reading.origin(command), what)
     # A shell sets PWD itself, where it starts.
+    set_here = {name for name, _ in exports} if prepared else set()
     names = [each for each in submitters(written.names) if run.container is not None or each != "PWD"]
-    reached.inherit(names, (command.place,), draft, what)
+    wanted = [each for each in names if each not in set_here]
+    reached.inherit(wanted, (command.place,), draft, what, before=_first(prepared))
+
+
+def _first(prepared: Sequence[Prepared]) -> str:
+    return "; ".join(" ".join(map(shown, each.words)) for each in prepared[:_MOST_FIRST])

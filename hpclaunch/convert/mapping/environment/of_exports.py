@@ -15,14 +15,18 @@ _OF_SHELLS = (*rendezvous.COMPUTED, "PWD")  # hpclaunch sets these, or a shell w
 
 
 def inherit(
-    reading: ShellReading, later: Sequence[tuple[str, Value]], draft: Draft, at: Place | None = None
+    reading: ShellReading,
+    later: Sequence[tuple[str, Value]],
+    draft: Draft,
+    at: Place | None = None,
+    before: str = "",
 ) -> None:
     """Put what they take of the submitter's shell, and say what no shell of a job has. They are exported to
-    what stands `at` a line, None for what the script's end may start."""
+    what stands `at` a line, None for what the script's end may start. `before` is what a rank does first."""
     own = {name for name, _ in later}
     for name, value in later:
         names = [each for each in submitters(line([value]).names) if each not in _OF_SHELLS]
         for each in names:
             if each == name or each not in own:
                 places = origin_of(reading, name, at) or (at or Place(reading.script),)
-                reached.inherit((each,), places, draft, f"export {name}", (name,))
+                reached.inherit((each,), places, draft, f"export {name}", (name,), before)
