@@ -258,7 +258,18 @@ def test_what_bash_takes_is_read_as_by_shfmt(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a[=x a[1]=x", "a[x y", "a[1", "a[1]=x", "a[b[1]]=x", "a[=x b]=y", "a['[']=x"]
+    "text",
+    [
+        "a[=x a[1]=x",
+        "a[=x a[$i]+=y",
+        "a[$i]=y",
+        "a[x y",
+        "a[1",
+        "a[1]=x",
+        "a[b[1]]=x",
+        "a[=x b]=y",
+        "a['[']=x",
+    ],
 )
 def test_a_bracket_of_an_element_is_closed_where_bash_closes_it(text: str) -> None:
     assert isinstance(ours(text), ScriptError) != bash_takes(text)

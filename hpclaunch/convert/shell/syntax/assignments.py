@@ -9,7 +9,7 @@ from hpclaunch.readback.shell.statements import Assignment, Element
 
 _BRACKET = re.compile(r"(?<!\\)\]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:(\+?=)|\[)", re.ASCII)
-_QUOTES = frozenset("'\"`\\$")
+_QUOTES = re.compile(r"['\"`\\]|\$[({\[]")
 _ENDS = frozenset(" \t\n;&|<>()")
 
 
@@ -74,4 +74,4 @@ class Assignments(Expansions):
 
 def _is_open(text: str) -> bool:
     """Whether more [ than ] are in a text of which no quote takes any."""
-    return text.count("[") > text.count("]") and _QUOTES.isdisjoint(text)
+    return text.count("[") > text.count("]") and not _QUOTES.search(text)
