@@ -53,3 +53,34 @@ def test_gpus_of_a_node_are_asked_for_in_another_way() -> None:
 )
 def test_what_ranks_have_or_do_not_ask_for_is_not(lines: str) -> None:
     assert _told(lines) == {}
+
+
+_SIZES = "#SBATCH --gpus-per-task=2 -c 6\n"
+
+
+def _of_script(script: str, sizes: str = _SIZES) -> dict[str, tuple[str, str]]:
+    launcher = f"{_HEAD}{sizes}srun --mpi=none bash bake.sh\n"
+    given = classified({"run.sub": launcher, "bake.sh": f"#!/bin/bash\n{script}\n"})
+    found = convert(given, Options({})).findings
+    its = [each for each in found if each.what.endswith(" in a script of the ranks")]
+    return {each.what.split()[0]: (str(each.places[0]), each.todo) for each in its}
+
+
+def test_a_number_that_a_script_of_the_ranks_reads_is_told_with_its_line() -> None:
+    told = _of_script("echo $SLURM_PROCID\n./bake --ovens $(($SLURM_NNODES * $SLURM_GPUS_PER_TASK))")
+    todo = "write env.SLURM_GPUS_PER_TASK: 2 in the job file, or the number in that script"
+    assert told == {"$SLURM_GPUS_PER_TASK": ("bake.sh:3", todo)}
+    assert _of_script("./bake ${SLURM_CPUS_PER_TASK:-1}").keys() == {"$SLURM_CPUS_PER_TASK"}
+
+
+@pytest.mark.parametrize(
+    ("script", "sizes"),
+    [
+        ("./bake $SLURM_CPUS_PER_TASK", ""),
+        ("# $SLURM_CPUS_PER_TASK trays\n./bake", _SIZES),
+        ("SLURM_CPUS_PER_TASK=3\n./bake $SLURM_CPUS_PER_TASK", _SIZES),
+        ("./bake $SLURM_NTASKS $SLURM_LOCALID", _SIZES),
+    ],
+)
+def test_a_number_that_such_a_script_does_not_lose_is_not(script: str, sizes: str) -> None:
+    assert _of_script(script, sizes) == {}

@@ -8,8 +8,9 @@ from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.slurm.numbers.sizes import sizes
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.programs.names import SHELLS
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import ShellReading, Source
 from hpclaunch.readback.shell.values import Part, Unknown, Value, program_of
+from hpclaunch.values.conversion import Place
 
 # Slurm sets each where sbatch or srun was given that option (sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"), and
 # a job asks in other ways: for GPUs by --gres, for cores by masks, and by -c on a part of a node alone.
@@ -29,7 +30,14 @@ _BY_OPTION = {
     "SLURM_THREADS_PER_CORE": "--threads-per-core",
 }
 
-_NAMED = re.compile(rf"\$\{{?({'|'.join(_BY_OPTION)})\b")
+_NAMES = "|".join(_BY_OPTION)
+_NAMED = re.compile(rf"\$\{{?({_NAMES})\b")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_SETS = re.compile(rf"^\s*(?:export\s+)?({_NAMES})=")
+_OTHERWISE = (
+    "Slurm sets it where it was given {}, and a job asks for its sizes in another way: its ranks have none "
+    "of it, or another number"
+)
 
 
 def say(
@@ -46,8 +54,7 @@ def say(
         if name not in names or ("env", name) in draft.facts:
             continue
         number = numbers.get(name)
-        why = f"Slurm sets it where it was given {option}, and a job asks for its sizes in another way: its "
-        why += "ranks have none of it, or another number"
+        why = _OTHERWISE.format(option)
         todo = f"write {number} for it in the command, or under env.{name}"
         if number is None:
             todo = (
@@ -55,6 +62,23 @@ def say(
                 "in the command"
             )
         draft.say("left", (run.command.place,), f"${name} in the command", why=why, todo=todo)
+
+
+def say_of_scripts(reading: ShellReading, scripts: Sequence[Source], draft: Draft) -> None:
+    """Say which of those that sbatch was given the scripts read that the ranks execute: without an option of
+    its own Slurm set none of them there either."""
+    numbers, said = sizes(reading).numbers, set[str]()
+    for source in scripts:
+        for at, line in enumerate(source.text.split("\n"), 1):
+            code = _COMMENT.sub("", line)
+            read = [name for name in _NAMED.findall(code) if name not in said and numbers.get(name)]
+            for name in dict.fromkeys(read):
+                said.add(name)
+                todo = f"write env.{name}: {numbers[name]} in the job file, or the number in that script"
+                why = _OTHERWISE.format(_BY_OPTION[name])
+                what = f"${name} in a script of the ranks"
+                draft.say("left", (Place(source.name, at),), what, why=why, todo=todo)
+            said.update(_SETS.findall(code))
 
 
 def _is_output(part: Part) -> bool:

@@ -26,7 +26,7 @@ from hpclaunch.convert.mapping.ranks import (
 )
 from hpclaunch.convert.mapping.slurm.batch import batch_options, gpu_binding
 from hpclaunch.convert.mapping.slurm.batch.asked import OF_ALLOCATION, Asked, of_batch, outside_allocation
-from hpclaunch.convert.mapping.slurm.numbers import run_sizes, size_variables
+from hpclaunch.convert.mapping.slurm.numbers import numbers_in_texts, run_sizes, size_variables
 from hpclaunch.convert.mapping.slurm.numbers.settled import by_role
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.srun import (
@@ -123,6 +123,8 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     again = set_again.exports(reading, run.command, before, draft)
     around = run_command.Around([*later, *again], before, given or inputs.Given(), repeated.stand_ins)
     run_command.put(reading, run, words, around, draft, image=image)
+    of_ranks = rank_script.texts(run, _scripts(launch, files), reading.commands)
+    numbers_in_texts.say_of_scripts(reading, of_ranks, draft)
     handed = {*dict(later), *dict(run.command.environment), *dict(run.command.prefix)}
     read_by_programs.put(reading, words, handed, draft, by_srun=launch.by is None)
     if launch.by is None and not image and not alone.is_one(run, launch.by):
@@ -164,12 +166,16 @@ def _put_binding(
 
 def _put_rank_script(launch: Launch, files: Mapping[str, Sequence[Source]], draft: Draft) -> Collection[str]:
     """What the scripts that the ranks execute start and bind. Returns the variables that they read."""
-    reading, run = launch.reading, launch.run
-    its_own = files.get("rank script", ())
-    known = {reading.script, *(each.name for each in its_own)}
-    scripts = [*its_own, *(each for each in reading.sources if each.name not in known)]
+    reading, run, scripts = launch.reading, launch.run, _scripts(launch, files)
     inner_launchers.say(reading, run, launch.found, scripts, draft)
     return rank_script.put(run, scripts, draft, reading.commands, files.get("binding", ()))
+
+
+def _scripts(launch: Launch, files: Mapping[str, Sequence[Source]]) -> list[Source]:
+    """What the ranks may execute: the scripts that are known for theirs, then all but the launcher."""
+    its_own = files.get("rank script", ())
+    known = {launch.reading.script, *(each.name for each in its_own)}
+    return [*its_own, *(each for each in launch.reading.sources if each.name not in known)]
 
 
 def _inherit_for_container(reading: ShellReading, run: Step, ranks: exported.Ranks, draft: Draft) -> None:
