@@ -211,7 +211,7 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return _LEFT
     if program in PLUMBING:
         return _FILE if walk.writes_with_others(statement.place, program) else _by_output(part)
-    if program and walk.passes_by(statement):
+    if walk.passes_by(statement):
         return _NOT_REACHED
     its = [each for each in walk.commands(statement.place) if each.program == program]
     inner = [layers(each.words) for each in its]

@@ -35,6 +35,24 @@ def test_a_script_that_ends_before_it_submits_another_is_refused_with_that_line(
 
 
 @pytest.mark.parametrize(
+    "lines",
+    [
+        'KNEAD=(torchrun --nproc_per_node 2 knead.py)\nEND\n"${KNEAD[@]}" > log 2>&1 &\nwait',
+        "KNEAD='/opt/mpi/bin/mpirun -np 2 ./knead'\nEND\n$KNEAD",
+    ],
+)
+def test_a_launcher_in_a_variable_behind_the_end_is_not_said_to_be_none(lines: str) -> None:
+    end = 'BAKE="${BAKE:-0}"\nif [ "$BAKE" != 1 ]; then exit 0; fi'
+    text = f"#!/bin/bash\n{lines}\n".replace("END", end)
+    found = _of(text)
+    assert found.refused.endswith("the script ends at `exit 0` (run.sub:4)")
+    of_run = [each.why for each in found.findings if 5 in [place.line for place in each.places]]
+    assert of_run == ["the script does not come to it with the values that its variables have"]
+    other = text.replace("torchrun", "./mix").replace("mpirun", "mix")
+    assert "nothing in it starts ranks" in _of(other).refused
+
+
+@pytest.mark.parametrize(
     ("lines", "by"),
     [
         ('BOWL="${2:-}"\nif [[ -z "$BOWL" ]]; then\n  echo "Usage: $0 [spoons]"\n  exit 1\nfi', "--args"),

@@ -1,12 +1,16 @@
 """Scripts that come to an `exit` before what starts their ranks, by the values that their variables have."""
 
 import re
+from collections.abc import Sequence
 
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, STEPS, any_of
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import Command, ShellReading, Statement
+from hpclaunch.readback.shell.values import shown
 
 _STARTS = re.compile(rf"(?<![\w./-]){any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, ('sbatch',))}(?![\w./-])")
 
+# CMD=(torchrun ...) in front of the `exit` and "${CMD[@]}" behind it.
+_BY_VARIABLE = re.compile(r"\"?\$\{?(\w+)(?:\[[@*]\])?\}?\"?(?:\s|$)")
 _ARGUMENT = re.compile(r"\$\{?[1-9@*#]")
 _ASSIGNS = re.compile(r"^\s*(?:(?:export|readonly|declare|local)\s+)?([A-Za-z_]\w*)=")
 _TESTS = re.compile(r"(?:^|[\s;&|!])(?:\[\[?\s|\(\(|test\s|case\s)")
@@ -21,9 +25,18 @@ def before_the_run(reading: ShellReading) -> Command | None:
         return None
     # Of a script that stands in this one no more is behind it than that script has.
     own = reading.of_submitted or reading.statements
-    behind = (each for each in own if each.place.file == last.place.file)
-    starts = any(each.place.line > last.place.line and _STARTS.search(each.written) for each in behind)
+    behind = [
+        each for each in own if each.place.file == last.place.file and each.place.line > last.place.line
+    ]
+    starts = any(_STARTS.search(each.written) for each in behind) or _by_variable(reading, behind)
     return last if starts else None
+
+
+def _by_variable(reading: ShellReading, behind: Sequence[Statement]) -> bool:
+    """Whether one of them begins with a variable that was given what starts ranks."""
+    named = {found[1] for each in behind if (found := _BY_VARIABLE.match(each.written))}
+    words = (shown(each.value).split()[:1] for each in reading.assigned if each.name in named)
+    return any(_STARTS.match(first.rpartition("/")[2]) for found in words for first in found)
 
 
 def said(command: Command, reading: ShellReading) -> tuple[str, str]:
