@@ -13,8 +13,9 @@ from hpclaunch.convert.programs.layers import PER_GPU, STARTERS, layers
 from hpclaunch.convert.programs.names import MAY_START
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, Statement
-from hpclaunch.convert.walked import Walk, is_device
-from hpclaunch.readback.shell.pieces import Literal, Process, Word
+from hpclaunch.convert.walked import Walk
+from hpclaunch.convert.words_of_statements import is_made_there, is_option, text_of, writes_a_file
+from hpclaunch.readback.shell.pieces import Word
 from hpclaunch.readback.shell.statements import (
     Assignment,
     Case,
@@ -22,11 +23,10 @@ from hpclaunch.readback.shell.statements import (
     For,
     If,
     Loop,
-    Redirection,
     Simple,
     Test,
 )
-from hpclaunch.readback.shell.values import Unknown, Value, known, known_parts, program_of
+from hpclaunch.readback.shell.values import Value, known, known_parts, program_of
 from hpclaunch.readback.shell.values import shown as as_text
 from hpclaunch.values.conversion import Kind, Place
 
@@ -159,7 +159,6 @@ _FILE = Told(
     "where ranks read that file, keep it beside the job file or write it in setup",
 )
 _SETS_UP = frozenset(("module", "ml", "conda", "mamba", "micromamba", "spack"))
-_TO_FILE = frozenset((">", ">>", ">|", "&>", "&>>"))
 _REQUEUES = frozenset(("requeue", "requeuehold"))
 _OF_TRAPS = PLUMBING | {"kill"}
 _HELPS = PREPARES | that("enters", "words", "texts", "edits", "fetches", "builds", "compiles", "ends")
@@ -209,6 +208,8 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return _WRITES
     if program in PLUMBING and walk.feeds(statement.place, program):
         return _LEFT
+    if program == "read":
+        return _read(part, statement.place, walk)
     if program in PLUMBING:
         return _FILE if walk.writes_with_others(statement.place, program) else _by_output(part)
     if walk.passes_by(statement):
@@ -251,20 +252,13 @@ def _gives(part: object) -> bool:
 def program_of_statement(statement: Statement) -> str:
     """The program of a command as it is written, "" for another statement and for one that is not told."""
     part = statement.part
-    return program_of([_value(part.words[0])]) if isinstance(part, Simple) and part.words else ""
-
-
-def _value(word: Word) -> Value:
-    """The word as far as its text tells it; what may be a pattern of file names is itself."""
-    if _is_made(word):
-        return (Unknown("variable", word.written),)
-    return ("".join(piece.text for piece in word.pieces if isinstance(piece, Literal)),)
+    return program_of([text_of(part.words[0])]) if isinstance(part, Simple) and part.words else ""
 
 
 def _program(statement: Statement, words: Sequence[Word], walk: Walk) -> str:
     """What the command starts in the end; "" where nothing tells it."""
-    values = tuple(map(_value, words))
-    while len(values) > 1 and known(values[0]) in _SHELLS_OWN and not _is_option(values[1]):
+    values = tuple(map(text_of, words))
+    while len(values) > 1 and known(values[0]) in _SHELLS_OWN and not is_option(values[1]):
         values = values[1:]
     first = program_of(values)
     if first in IN_FRONT:
@@ -277,15 +271,11 @@ def _program(statement: Statement, words: Sequence[Word], walk: Walk) -> str:
     return there.pop() if len(there) == 1 else ""
 
 
-def _is_option(word: Value) -> bool:
-    return (known(word) or "").startswith("-")
-
-
 def _declared(part: Declaration, place: Place, walk: Walk) -> Told:
     words = [each for each in part.arguments if isinstance(each, Word)]
     options = "".join(each.written for each in words if each.written.startswith("-"))
     exports = part.command == "export" or "x" in options
-    if exports and any(map(_is_made, words)):
+    if exports and any(map(is_made_there, words)):
         return _EXPORTS
     if part.command != "export" and len(words) == len(part.arguments):
         return _PLUMBING  # no value
@@ -293,11 +283,6 @@ def _declared(part: Declaration, place: Place, walk: Walk) -> Told:
     if exports and len(words) == len(part.arguments) and not walk.left.isdisjoint(names):
         return _HANDED
     return _given(names, place, walk)
-
-
-def _is_made(word: Word) -> bool:
-    """Whether it depends on more than the text."""
-    return any(not isinstance(piece, Literal) for piece in word.pieces)
 
 
 def _given(names: Iterable[str], place: Place, walk: Walk) -> Told:
@@ -309,17 +294,15 @@ def _given(names: Iterable[str], place: Place, walk: Walk) -> Told:
     return _UNUSED if walk.perhaps.isdisjoint(its) else _PERHAPS
 
 
+def _read(part: Simple, place: Place, walk: Walk) -> Told:
+    """A `read`, which gives the variables behind its options what is in a line."""
+    became = _given((known(text_of(word)) or "" for word in part.words[1:]), place, walk)
+    return _by_output(part) if became == _UNUSED else became
+
+
 def _by_output(part: Simple) -> Told:
     """A command that changes nothing, but for what it writes."""
-    return _FILE if any(map(_is_file, part.redirections)) else _PLUMBING
-
-
-def _is_file(redirection: Redirection) -> bool:
-    target = redirection.target
-    if redirection.operator not in _TO_FILE or redirection.descriptor not in ("", "1"):
-        return False
-    first = target.pieces[0] if target.pieces else None
-    return not isinstance(first, Process) and not is_device(_value(target))
+    return _FILE if any(map(writes_a_file, part.redirections)) else _PLUMBING
 
 
 def _source(statement: Statement, part: Simple, walk: Walk) -> Told:
@@ -333,7 +316,7 @@ def _source(statement: Statement, part: Simple, walk: Walk) -> Told:
 
 
 def _eval(statement: Statement, part: Simple, walk: Walk) -> Told:
-    return _MADE if any(map(_is_made, part.words)) and not walk.gives(statement.place) else _PLUMBING
+    return _MADE if any(map(is_made_there, part.words)) and not walk.gives(statement.place) else _PLUMBING
 
 
 def _alias(statement: Statement, part: Simple, walk: Walk) -> Told:
@@ -342,7 +325,7 @@ def _alias(statement: Statement, part: Simple, walk: Walk) -> Told:
 
 def _unless_it_tells(became: Told) -> Callable[[Statement, Simple, Walk], Told]:
     def told(statement: Statement, part: Simple, walk: Walk) -> Told:
-        tells = all(_is_option(_value(word)) for word in part.words[1:])
+        tells = all(is_option(text_of(word)) for word in part.words[1:])
         return _by_output(part) if tells else became
 
     return told
@@ -360,9 +343,9 @@ def _sbatch(statement: Statement, part: Simple, walk: Walk) -> Told:
 
 
 def _scontrol(statement: Statement, part: Simple, walk: Walk) -> Told:
-    if _requeues(map(_value, part.words)):
+    if _requeues(map(text_of, part.words)):
         return _REQUEUE
-    shows_hosts = [known(_value(word)) for word in part.words[1:3]] in (
+    shows_hosts = [known(text_of(word)) for word in part.words[1:3]] in (
         ["show", "hostnames"],
         ["show", "hostname"],
     )

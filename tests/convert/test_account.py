@@ -371,3 +371,11 @@ def test_what_says_something_to_a_command_that_is_not_carried_over_is_told_with_
     said = [each for each in found if each.kind == "without effect" and line.split()[0] in each.what]
     left = [each for each in found if each.kind == "left" and line.split()[0] in each.what]
     assert (bool(left), bool(said)) == (feeds, not feeds)
+
+
+@pytest.mark.parametrize(("used", "is_without"), [("$bowls", False), ("7", True)])
+def test_a_read_that_the_run_depends_on_is_not_said_to_be_without_effect(used: str, is_without: bool) -> None:
+    text = f"#!/bin/bash\nread -r trays bowls < list.txt\nmpirun -np 2 ./knead {used}\n"
+    found = conversion.convert(classified({"go.sh": text}), Options({}))
+    of_read = [each.kind for each in found.findings if 2 in [place.line for place in each.places]]
+    assert (of_read == ["without effect"]) == is_without
