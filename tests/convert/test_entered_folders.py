@@ -120,3 +120,26 @@ def test_what_is_copied_into_the_folder_where_it_stands_does_not_make_it() -> No
         "cd oven || exit; cp ../pie .",
         "cd oven || exit; cp ../crust ../oven",
     ]
+
+
+@pytest.mark.parametrize(
+    ("files", "mount"),
+    [
+        ({"run.sub": "#SBATCH --container-mounts=./d:/d\n"}, "./d:/d"),
+        ({"go.sh": "sbatch --container-mounts=../d:/d run.sub\n", "run.sub": ""}, "../d:/d"),
+        (
+            {"go.sh": "#!/bin/bash\ncd exp\nsbatch --container-mounts=./d:/d run.sub\n", "run.sub": ""},
+            "./exp/d:/d",
+        ),
+    ],
+)
+def test_a_mount_of_sbatch_begins_where_it_is_called(files: dict[str, str], mount: str) -> None:
+    run = f"{_HEAD}#SBATCH --container-image=i.sqsh\n{files.pop('run.sub')}cd /opt/code\npython3 fit.py\n"
+    found = convert(classified({**files, "run.sub": run}), Options({}))
+    assert script_cases.loaded(found.job)["mounts"] == [mount]
+
+
+def test_a_mount_of_srun_begins_where_the_script_is_by_then() -> None:
+    assert _job("cd /opt/code\nsrun --container-image=i.sqsh --container-mounts=./d:/d ./fit")["mounts"] == [
+        "/opt/code/d:/d"
+    ]

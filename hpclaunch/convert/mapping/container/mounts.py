@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.container import appended
 from hpclaunch.convert.mapping.container.appended import Entry
-from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, submitting
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.reading import Command, ShellReading, Source
@@ -38,12 +38,14 @@ def put(
     """Put the mounts into the draft. `tables` are files with a mount on each line, for a launcher that makes
     its list of one. Returns the sources, as far as they are known."""
     entries: list[Entry] = []
+    of_sbatch = of_batch(reading)
     for each in asked:
+        folder = _folder(reading, command, of_sbatch, each)
         for value in split(each.value or (), ","):
             for entry in appended.entries(reading, Entry(value, each.places)):
                 entries += [
-                    replace(each, value=_from_folder(each.value, _folder(reading, command)))
-                    for each in _entries(reading, command, entry, tables, draft)
+                    replace(one, value=_from_folder(one.value, folder))
+                    for one in _entries(reading, command, entry, tables, draft)
                 ]
     by_target: dict[str, tuple[Entry, str | dict[str, object], str]] = {}
     for number, entry in enumerate(entries):
@@ -110,13 +112,18 @@ def _entries(
     return found
 
 
-def _folder(reading: ShellReading, command: Command) -> Value:
-    """Where srun is called, () where that is the folder of the job file: that of submission, which nobody
-    tells, or the one to which sbatch was to go (--chdir), where the job file is to be put."""
+def _folder(reading: ShellReading, command: Command, of_sbatch: Sequence[Asked], each: Asked) -> Value:
+    """Where srun or sbatch is called, () where that is the folder of the job file: that of submission, which
+    nobody tells, or the one to which sbatch was to go (--chdir), where the job file is to be put. A container
+    of sbatch begins there before the script goes anywhere: Pyxis leaves a relative source as it is
+    (`add_mount` of its args.c) until the container is made."""
     submitted = reading.last("PWD")
-    goes = any(each.name == "chdir" for each in of_batch(reading))
+    goes = any(one.name == "chdir" for one in of_sbatch)
     told = submitted.value if submitted is not None and known(submitted.value) and not goes else ()
-    return command.folder or told
+    if each not in of_sbatch:
+        return command.folder or told
+    submits = submitting(reading)
+    return (submits[-1].folder if submits and not goes else ()) or told
 
 
 def _from_folder(entry: Value, folder: Value) -> Value:
