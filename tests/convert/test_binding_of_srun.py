@@ -227,3 +227,19 @@ def test_lists_of_cores_for_the_program_itself_are_what_binds_its_ranks(
     run: str, bind: dict[str, str] | None
 ) -> None:
     assert _job(_converted(f"srun --mpi=none {run}")).get("bind") == bind
+
+
+@pytest.mark.parametrize(
+    ("text", "binds"),
+    [
+        ("./fit || echo numactl failed", False),
+        ('if ./fit; then :; else echo \\"what numactl left\\" >&2; exit 3; fi', False),
+        ("numactl -N 0 ./fit || echo numactl failed", True),
+        ("echo numactl -N 0 ./fit > one.sh; sh one.sh", True),
+        ("echo numactl -N 0 ./fit | sh", True),
+        ("echo begins; numactl -N 0 ./fit", True),
+    ],
+)
+def test_a_message_that_names_a_binder_binds_nothing(text: str, binds: bool) -> None:
+    bind = _job(_converted(f'srun --mpi=none bash -c "{text}"')).get("bind")
+    assert bind == ({"cpus": "none", "memory": "none"} if binds else None)

@@ -22,6 +22,9 @@ _BINDER = re.compile(rf"\b(?:{_NAMES})\b")
 # By these hpl.sh and its like bind each rank with numactl (NVIDIA HPC Benchmarks, "Running the benchmarks").
 _LISTS = r"(?<!\S)--(?:cpu|mem)-affinity(?=[\s=]|$)"
 _BINDS_IN_TEXT = re.compile(rf"^[^#\n]*(?:\b(?:{_NAMES})\b|{_LISTS})", re.MULTILINE)
+# echo "numactl failed": a message names what binds, unless its text goes to a file or another program.
+_IN_MESSAGE = re.compile(r"(?:^|[;&|({]|\b(?:then|do|else)\b)\s*(?:echo|printf)\b[^;&|]*$")
+_GOES_ON = re.compile(r"[^;&|>]*(?:>(?!\s*&?\s*(?:2\b|/dev/std))|\|(?!\|))")
 _MOST = 8  # words of the run in which a script that the launcher writes is looked for
 # But for the GPU of the rank's own number on its node, and GPUs that are the same for all ranks.
 _CHOOSES = re.compile(
@@ -105,7 +108,7 @@ def _written(name: str, commands: Sequence[Command]) -> list[Source]:
 def _binds_in_words(run: Step, draft: Draft) -> bool:
     """Whether the command has something that binds in a text for a shell: sh -c "numactl ..."."""
     texts = [known_parts(word) for word in run.words[1:]]
-    found = [hit for text in texts for hit in _BINDS_IN_TEXT.finditer(text)]
+    found = [hit for text in texts for hit in _BINDS_IN_TEXT.finditer(text) if not _is_message(hit)]
     if not found:
         return False
     what = " ".join(found[0][0].split())
@@ -114,6 +117,15 @@ def _binds_in_words(run: Step, draft: Draft) -> bool:
         why = f"the command itself binds each rank ({what}), and two that bind get in each other's way"
         draft.put(("bind", kind), "none", (run.command.place,), what, why=why)
     return True
+
+
+def _is_message(hit: re.Match[str]) -> bool:
+    """Whether all that binds in that line is named in messages alone."""
+    line = hit.string[hit.start() :].partition("\n")[0]
+    named = list(_BINDER.finditer(line))
+    return bool(named) and all(
+        _IN_MESSAGE.search(line[: each.start()]) and not _GOES_ON.match(line[each.end() :]) for each in named
+    )
 
 
 def _is_of_memory(hit: re.Match[str]) -> bool:
