@@ -1,4 +1,4 @@
-"""Whose mpirun a script starts: by that its ranks find each other."""
+"""Whose mpirun a script starts, and what srun is told of MPI: by that its ranks find each other."""
 
 from typing import Any
 
@@ -126,3 +126,18 @@ def test_what_horovod_was_built_with_is_said_to_be_assumed(lines: str, told: boo
     assert job["mpi"] == "pmix"
     said = [each.why for each in found.findings if each.kind == "assumed" and each.key == "mpi"]
     assert ["Gloo" in each for each in said] == ([] if told else [True])
+
+
+def test_mpi_is_asked_for_where_a_function_hands_on_words_that_are_not_told() -> None:
+    """The rounds of a loop make the words of the first ones another one's: --mpi may be among them."""
+    lines = (
+        'start() {\n  local its=() rest=() behind=0\n  for word in "$@"; do\n'
+        '    if [[ $behind -eq 0 && "$word" == "--" ]]; then behind=1; continue; fi\n'
+        '    (( behind == 0 )) && its+=("$word") || rest+=("$word")\n  done\n'
+        '  srun "${its[@]}" --container-image=i.sqsh "${rest[@]}"\n}\nexport MASTER_ADDR=$(hostname)\n'
+        "start -N1 -n1 -- ./look\n"
+        "for i in $(seq 1 3); do start --mpi=pmix --ntasks-per-node=2 -- ./fit --seed $RANDOM; done\n"
+    )
+    found = convert(classified({"run.sub": f"#!/bin/bash\n#SBATCH -N 2 -t 9\n{lines}"}), Options({}))
+    assert script_cases.loaded(found.job)["mpi"] == script_cases.ASK
+    assert "srun without --mpi" not in [each.what for each in found.findings]

@@ -33,6 +33,8 @@ def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
         keys: dict[Key, None] = {KEYS[name]: None for name in names if name in KEYS}
         if _MOUNTS in names and not _asks_for_mounts(draft):
             keys["mounts", draft.count("mounts")] = None
+        if ("mpi",) not in draft.facts and any(_is_any_word(value) for value in _elements(reading, each)):
+            keys[("mpi",)] = None  # one run's --mpi may be among them
         if any(_is_program(value) for values in _values(reading, each) for value in values[:1]):
             keys[("command",)] = None
         why = _why(reading, each)
@@ -105,6 +107,18 @@ def _is_program(value: Value) -> bool:
     """Whether it may begin with a program in front of the command, such as a profiler."""
     first = value[0] if value and isinstance(value[0], str) else ""
     return bool(first.strip()) and not first.lstrip().startswith("-")
+
+
+def _is_any_word(value: Value) -> bool:
+    """Whether it is no more than a word of which nothing is known, as of a function's arguments in a loop."""
+    return len(value) == 1 and isinstance(value[0], Unknown)
+
+
+def _elements(reading: ShellReading, each: Asked) -> Iterator[Value]:
+    """The elements of the arrays that may stand there."""
+    for part in each.value or () if not each.name else ():
+        if isinstance(part, Unknown):
+            yield from (value for given in reading.given(part.name) for value in given.array or ())
 
 
 def _values(reading: ShellReading, each: Asked) -> Iterator[tuple[Value, ...]]:
