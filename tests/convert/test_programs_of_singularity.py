@@ -1,4 +1,5 @@
-"""The options of singularity and apptainer: which of them have a word of their own behind them."""
+"""The options of singularity, apptainer and shifter: which of them have a word of their own behind them, and
+what does for a job what they did."""
 
 import pytest
 
@@ -151,3 +152,33 @@ def test_the_words_of_an_image_that_is_executed_go_to_its_own_script() -> None:
     _, container, command = layers(words)
     assert (container.program, container.options) == ("singularity run", ())
     assert (container.words, command.words) == ((("/img/ocean.simg",),), (("solve",), ("--nv",)))
+
+
+@pytest.mark.parametrize(
+    ("option", "by"), [("--nv", "Enroot's hook"), ("--rocm", "Enroot mounts the node's /dev")]
+)
+def test_gpus_come_into_a_container_of_enroot_by_what_their_maker_has(option: str, by: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 --gpus-per-node=2\nsrun apptainer exec {option} x.sif ./t\n"
+    found = convert(classified({"run.sh": text}), Options({})).findings
+    (said,) = [each for each in found if each.what == f"singularity exec {option}"]
+    assert (said.kind, said.why.startswith(by)) == ("replaced", True)
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        ("$tool --gzip -q 3 x", []),
+        ("$run_cmd --module 3", []),
+        ("$SETUP --keep x", []),
+        ("$OPTS --image=a/b ./t", ["$OPTS", "--image=a/b"]),
+        ("$OPTS ./t --gzip", ["$OPTS"]),
+    ],
+)
+def test_what_shifter_has_no_such_option_for_is_the_programs(words: str, options: list[str]) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 --image=a/b\nsrun shifter {words}\n"
+    found = convert(classified({"run.sh": text}), Options({})).findings
+    said = [each.what for each in found if each.what.startswith("shifter ")]
+    assert [each for each in said if "$" not in each] == []
+    assert [each for each in options if "$" in each] == [
+        each.removeprefix("shifter ").replace("{", "").replace("}", "") for each in said
+    ]

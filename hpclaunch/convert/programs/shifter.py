@@ -9,7 +9,7 @@ so does the Shifter of CSCS, which came before it: `shifter run --mpi IMAGE COMM
 import re
 from collections.abc import Sequence
 
-from hpclaunch.convert.programs.flags import table, take
+from hpclaunch.convert.programs.flags import stands_for_options, table, take
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.readback.shell.values import Value, known, program_of
 
@@ -39,7 +39,7 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     command = (known(rest[0]) if rest else None) or ""
     is_of_cscs = command in _OF_CSCS and all(each.name in _SARUS_GLOBAL for each in first)
     if program == "shifter" and not is_of_cscs:  # whose image an option tells, of it or of sbatch
-        options, rest = take(words[1:], _SHIFTER, clusters=True)
+        options, rest = take(words[1:], _SHIFTER, clusters=True, own=stands_for_options(_SHIFTER))
         return Layer("shifter", tuple(options)), rest
     if command != "run":
         return Layer(f"{program} {command}".strip(), words=tuple(rest[1:])), []

@@ -42,7 +42,9 @@ _HOME = (
 )
 # Options that do what Enroot's hooks and Pyxis do by themselves, and why.
 _REPLACED = {
-    **dict.fromkeys(("nv", "nvccli", "rocm"), "Enroot's hook lets the GPUs of the job in"),
+    **dict.fromkeys(("nv", "nvccli"), "Enroot's hook lets the GPUs of the job in"),
+    # conf/mounts/10-system.fstab of Enroot, whose hooks know NVIDIA's and Mellanox's devices alone.
+    "rocm": "Enroot mounts the node's /dev, where the GPUs are; libraries of ROCm have to be in the image",
     **dict.fromkeys(("mpi", "glibc", "mpi-type"), "the image's own MPI takes part by PMIx or PMI-2"),
     "tty": "a job has no terminal; its output is in `hpclaunch logs`",
     "no-umask": "ranks have the job's umask",
