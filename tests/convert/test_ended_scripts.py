@@ -29,6 +29,23 @@ def test_where_the_script_ends_before_its_run_is_told(starts: str) -> None:
     assert "--env" in asked.todo
 
 
+@pytest.mark.parametrize(
+    ("made", "line"),
+    [
+        ("ALL=(torchrun --nproc_per_node 2 fit.py)", '"${ALL[@]}"'),
+        ("ALL=(mpirun -np 2 ./fit)", '"${ALL[@]}" > >(tee fit.log) 2>&1 &'),
+        ('ALL="docker run lab/fit:2 ./fit"', "exec $ALL"),
+    ],
+)
+def test_a_launcher_put_together_before_the_end_is_told_to_be_behind_it(made: str, line: str) -> None:
+    guard = 'SURE="${SURE:-no}"\nif [[ "$SURE" != yes ]]; then\n  exit 0\nfi'
+    found = _of(f"#!/bin/bash\n{made}\n{guard}\n{line}\n")
+    assert found.refused == "with the values that its variables have the script ends at `exit 0` (run.sub:5)"
+    for other in ("FOUND=(ls fit)\n", ""):
+        refused = _of(f'#!/bin/bash\n{made}\n{other}{guard}\n"${{FOUND[@]}}"\n').refused
+        assert "the script ends" not in refused
+
+
 def test_a_script_that_ends_before_it_submits_another_is_refused_with_that_line() -> None:
     found = _of("#!/bin/bash\nif (( 8 % 3 )); then exit 1; fi\nsbatch <<E\n#!/bin/bash\nsrun ./t\nE\n")
     assert "run.sub:2" in found.refused

@@ -4,13 +4,15 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, STEPS, any_of
-from hpclaunch.convert.reading import Command, ShellReading, Statement
-from hpclaunch.readback.shell.values import shown
+from hpclaunch.convert.reading import Assigned, Command, ShellReading, Statement
+from hpclaunch.readback.shell.values import program_of, shown
 
-_STARTS = re.compile(rf"(?<![\w./-]){any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, ('sbatch',))}(?![\w./-])")
-
-# CMD=(torchrun ...) in front of the `exit` and "${CMD[@]}" behind it.
-_BY_VARIABLE = re.compile(r"\"?\$\{?(\w+)(?:\[[@*]\])?\}?\"?(?:\s|$)")
+_STARTERS = (*STEPS, *BY_MPI, *BY_TORCH, *CONTAINERS, "sbatch")
+_STARTS = re.compile(rf"(?<![\w./-]){any_of(_STARTERS)}(?![\w./-])")
+# $CMD and "${CMD[@]}" behind the `exit`, of which the words of the launcher were put together before.
+_BY_VARIABLE = re.compile(
+    r"(?:(?:sudo|exec|nohup|time)\s+)*\"?\$\{?([A-Za-z_]\w*)(?:\[[@*]\])?\}?\"?(?=$|[\s;&|>])"
+)
 _ARGUMENT = re.compile(r"\$\{?[1-9@*#]")
 _ASSIGNS = re.compile(r"^\s*(?:(?:export|readonly|declare|local)\s+)?([A-Za-z_]\w*)=")
 _TESTS = re.compile(r"(?:^|[\s;&|!])(?:\[\[?\s|\(\(|test\s|case\s)")
@@ -33,10 +35,13 @@ def before_the_run(reading: ShellReading) -> Command | None:
 
 
 def _by_variable(reading: ShellReading, behind: Sequence[Statement]) -> bool:
-    """Whether one of them begins with a variable that was given what starts ranks."""
-    named = {found[1] for each in behind if (found := _BY_VARIABLE.match(each.written))}
-    words = (shown(each.value).split()[:1] for each in reading.assigned if each.name in named)
-    return any(_STARTS.match(first.rpartition("/")[2]) for found in words for first in found)
+    """Whether one of them begins with a variable that was given what starts ranks, or a job."""
+    named = {found[1] for each in behind if (found := _BY_VARIABLE.match(each.written.strip()))}
+    return any(_is_starter(each) for name in named for each in reading.given(name))
+
+
+def _is_starter(given: Assigned) -> bool:
+    return any(program_of([(word,)]) in _STARTERS for word in shown(given.value).split(None, 1)[:1])
 
 
 def said(command: Command, reading: ShellReading) -> tuple[str, str]:
