@@ -33,6 +33,27 @@ def test_what_nobody_gives_is_named() -> None:
 
 
 @pytest.mark.parametrize(
+    ("made", "line", "told"),
+    [
+        ("if [ -e v ]; then BY=v/py; else BY=$(command -v python3); fi", "-m torch.distributed.run", "v/py"),
+        ("BY=$(command -v mpiexec_mpt || command -v mpiexec)", "-n 3", "command -v mpiexec_mpt"),
+        ("BY=$2", "-u -m accelerate.commands.launch", "${2}"),
+    ],
+)
+def test_a_launcher_of_which_the_program_is_in_doubt_is_named(made: str, line: str, told: str) -> None:
+    found = _converted(f'{made}\nexec "$BY" {line} fit.py')
+    assert found.refused.startswith("go.sh:3: what starts there is not determined: ")
+    assert (told in found.refused, _NOTHING in found.refused) == (True, False)
+    (said,) = [each for each in found.findings if each.why == found.refused or each.what == found.refused]
+    assert ("--args" in said.todo) == ("$2" in made)
+
+
+@pytest.mark.parametrize("line", ["-m pip install torchrun", "fit.py torch.distributed.run", ""])
+def test_another_program_in_doubt_is_said_to_start_nothing(line: str) -> None:
+    assert _NOTHING in _converted(f"BY=$(command -v python3 || command -v python)\n$BY {line}").refused
+
+
+@pytest.mark.parametrize(
     "line", ["docker run --rm lab/t:1 ./t", "sudo mpirun -np 2 ./t", "$TOOL run lab/t:1"]
 )
 def test_what_stands_in_a_function_that_no_line_calls_is_named(line: str) -> None:

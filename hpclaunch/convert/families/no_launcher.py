@@ -6,18 +6,23 @@ from collections.abc import Iterable, Sequence
 from hpclaunch.convert.mapping.around import beyond
 from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.slurm.starts import ended
+from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import layers
-from hpclaunch.convert.programs.names import BY_MPI, REMOTE, any_of
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, GPU_MODULES, REMOTE, STEPS, any_of
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.statements import Function
-from hpclaunch.readback.shell.values import base_name, shown
+from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, shown
 from hpclaunch.values.conversion import Place
 
 _NOTHING = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
 _FIRST = re.compile(r"(?:sudo\s+)?(?:\$\{?(\w+)\}?|(\S+))\s+\S")
 _STARTER = re.compile(rf"(?<![\w.-]){any_of(BY_MPI)}(?=\s)")
+_NAMED = re.compile(rf"(?<![\w.-]){any_of(STEPS, BY_MPI, BY_TORCH)}(?![\w.-])")
+_MODULE = 4  # words of a Python before the module's name: its options, and -m
 _ITS_TEXT = "write that text into a script, and give that"
 _OF_SLURM = "where it does, write what sbatch was given into the script (#SBATCH -N 1), and convert again"
+_ITS_PROGRAM = "write into that line which program it is, and convert again"
+_ITS_WORDS = "convert again with --args '...', the words that stood behind the script's name"
 _CALLER = "give the script that calls it, and this one in front of it"
 
 
@@ -46,6 +51,13 @@ def said(reading: ShellReading) -> tuple[str, str, Sequence[Place]]:
         command, name = unknown
         why = f"{command.place}: what {command.brief()} starts is not told, as nothing gives {name}"
         return why, f"convert again with --env {name}='...'", (command.place,)
+    doubted = _with_program_in_doubt(reading)
+    if doubted is not None:
+        first = doubted.words[0]
+        is_told = either_of(reading, first) or f"{shown(first)} is known only where the script runs"
+        of_arguments = any(isinstance(each, Unknown) and each.kind == "argument" for each in first)
+        why = f"{doubted.place}: what starts there is not determined: {is_told}"
+        return why, _ITS_WORDS if of_arguments else _ITS_PROGRAM, (doubted.place,)
     uncalled = _in_a_function(reading)
     if uncalled is not None:
         place, name = uncalled
@@ -62,6 +74,30 @@ def _is_by_enroot(command: Command) -> bool:
     """Whether it is a command in a container of Enroot's, which is the run of a script for Slurm alone."""
     its = layers(command.words) if command.program == "enroot" else ()
     return any(each.program == enroot.PROGRAM and each.words for each in its) and bool(its[-1].words)
+
+
+def _with_program_in_doubt(reading: ShellReading) -> Command | None:
+    """The last command of which the program is not told, but that starts a launcher's module of Python, or
+    that what finds the program looks for a launcher ($(which mpiexec_mpt || which mpiexec))."""
+    looks_for: dict[Value, bool] = {}
+    for command in reversed(reading.commands):
+        first = command.words[0] if len(command.words) > 1 else ()
+        if command.within or command.signals or not first or known(first) is not None:
+            continue
+        if first not in looks_for:
+            looks_for[first] = any(map(_NAMED.search, _made_of(reading, first)))
+        words = [known(each) for each in command.words[1 : _MODULE + 2]]
+        if looks_for[first] or ("-m" in words and not set(GPU_MODULES).isdisjoint(words)):
+            return command
+    return None
+
+
+def _made_of(reading: ShellReading, value: Value) -> Iterable[str]:
+    """The texts that a value comes from."""
+    yield shown(value)
+    for part in value:
+        if isinstance(part, Unknown):
+            yield from (shown(each.value) for each in reading.given(part.name))
 
 
 def _in_a_function(reading: ShellReading) -> tuple[Place, str] | None:
