@@ -87,6 +87,17 @@ def test_a_file_of_accelerates_that_no_launch_names_is_said() -> None:
     assert unused.what == "a configuration of accelerate"
 
 
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [("", "how many nodes these are is not told"), ("--num_machines 3", "3 nodes do not share them evenly")],
+)
+def test_a_count_of_all_nodes_is_not_said_to_be_no_number(words: str, why: str) -> None:
+    run = f"#!/bin/bash\naccelerate launch --config_file c.yaml --num_processes 8 {words} t.py\n"
+    findings = convert(classified({"go.sh": run}), Options({})).findings
+    (asked,) = (each for each in findings if each.key == "ranks_per_node")
+    assert asked.why.endswith(f"--num_processes 8 counts those of all nodes, and {why}")
+
+
 def test_what_a_file_of_accelerates_may_say_is_not_guessed() -> None:
     asked = _job("#SBATCH -N 2\nsrun accelerate launch --config_file c.yaml t.py")
     assert asked["ranks_per_node"] == ASK

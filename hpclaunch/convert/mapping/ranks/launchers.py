@@ -127,7 +127,11 @@ def size(
     of_all = option.name == "num_processes" and (machines or layer.option("config_file"))
     if count is not None and of_all:
         over = (number(machines.value, reading, slurm) if machines is not None else None) or nodes
-        count = count // over if over and count % over == 0 else None
+        if not over or count % over:
+            on = f"{over} nodes do not share them evenly" if over else "how many nodes these are is not told"
+            doubt = f"{option.written} counts those of all nodes, and {on}"
+            return FanOut(None, lines, option.written, doubt)
+        count //= over
     doubt = "" if count is not None else untold_number(reading, option)
     return FanOut(count, lines, option.written, doubt)
 
