@@ -1,5 +1,8 @@
 """What the report says beside what it hides."""
 
+import pytest
+import yaml
+
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
@@ -25,3 +28,38 @@ def test_a_secret_that_nobody_gave_is_not_asked_for_on_a_command_line() -> None:
     assert said["WANDB_API_KEY"].became == "not set"
     assert "any text for the secret" in said["WANDB_API_KEY"].todo
     assert "secret" not in said["MODE"].todo
+
+
+_POD = """apiVersion: v1
+kind: Pod
+metadata: {{name: p}}
+spec:
+  containers:
+  - name: c
+    image: lab/fit:3
+    command: [./fit]
+    env: [{{name: {name}, value: {value}}}]
+"""
+_SCRIPT = _HEAD + "export {name}={value}\nsrun --mpi=none ./fit\n"
+
+
+@pytest.mark.parametrize(("file", "text"), [("pod.yaml", _POD), ("run.sub", _SCRIPT)])
+@pytest.mark.parametrize(
+    ("name", "value", "is_secret"),
+    [
+        ("OUTPUT_KEY", "runs/may/scores.csv", False),
+        ("S3_KEY", "weights/fit-2.safetensors", False),
+        ("MODEL_KEY_2", "a/b.pt", False),
+        ("S3_KEY", "wJalrXUt/K7MDENGbPxRfiCYEXAMPLEKEY12", True),
+        ("OUTPUT_KEY", "qA7xK2mP9wR4tZ8v", True),
+        ("LAB_API_KEY", "keys/of/lab.txt", True),
+    ],
+)
+def test_the_key_of_an_object_in_a_store_is_no_secret(
+    file: str, text: str, name: str, value: str, is_secret: bool
+) -> None:
+    found = convert(classified({file: text.format(name=name, value=value)}), Options({}))
+    job = yaml.safe_load(found.job)
+    assert job.get("secrets", []) == ([name] if is_secret else [])
+    assert job.get("env", {}).get(name) == (None if is_secret else value)
+    assert any(name in each.what and each.kind == "defect" for each in found.findings) == is_secret

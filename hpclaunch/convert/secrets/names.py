@@ -66,6 +66,9 @@ _OF_DATA = re.compile(
     r"|VIDEO)_KEY(?:_?[0-9]{1,2})?$"
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_.]{0,30}[0-9]?")
+# The key of an object in a store is the path of a file: OUTPUT_KEY=runs/scores.csv.
+_OF_STORE = re.compile(r"(?:^|_)(?:ARTIFACT|CHECKPOINT|FILE|MODEL|OBJECT|RESULTS?|S3)_KEY(?:_?[0-9]{1,2})?$")
+_OBJECT = re.compile(r"[\w-][\w.-]*(?:/[\w.-]+)+\.[a-z][a-z0-9]{0,10}")
 _FILE = re.compile(r"[\w./-]+\.(?:pem|key|crt|cer|pub|asc|gpg|json|ya?ml|txt|py)", re.IGNORECASE)
 # Three stand for a secret, which whoever copies the text fills in: hf_your_token_here, sk-xxxx, "hf_...".
 # Then comes what a script says of one (echo "HF_TOKEN: not set", # Your token: export HF_TOKEN=...). The last
@@ -129,9 +132,15 @@ def tells_where(value: str) -> bool:
 
 
 def names_file(name: str, value: str) -> bool:
-    """Whether the value beside the name of a secret is the path of a file that has it."""
-    is_path = re.fullmatch(r"(?:~|\.{0,2})/\S+", value) is not None
+    """Whether the value beside the name of a secret is the path of a file that has it, or in a store."""
+    is_path = re.fullmatch(r"(?:~|\.{0,2})/\S+", value) is not None or is_object(name.upper(), value)
     return is_path or (name.upper().endswith("CREDENTIALS") and _FILE.fullmatch(value) is not None)
+
+
+def is_object(name: str, value: str) -> bool:
+    """Whether it is the key of an object in a store, beside a name in large letters."""
+    is_of_one = _OF_DATA.search(name) is not None or _OF_STORE.search(name) is not None
+    return is_of_one and _OBJECT.fullmatch(value) is not None
 
 
 def is_name_of_code(value: str) -> bool:
@@ -147,6 +156,8 @@ def is_other(name: str, value: str, *, is_option: bool) -> bool:
     if name.endswith("CREDENTIALS") and _FILE.fullmatch(value):
         return True
     if name.endswith(("TOKEN", "KEY", "AUTH", "JWT", "BEARER", "COOKIE")) and _NUMBER.fullmatch(value):
+        return True
+    if is_object(name, value):
         return True
     if is_option and name.endswith("TOKEN"):
         words = _FROM if _OF_ACCESS.search(name) else _PIECE

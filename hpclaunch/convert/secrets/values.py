@@ -8,7 +8,7 @@ from msgspec import structs
 from hpclaunch.convert.draft import Draft, Fact
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Assigned, Command
-from hpclaunch.convert.secrets.names import is_secret
+from hpclaunch.convert.secrets.names import is_object, is_secret
 from hpclaunch.convert.secrets.texts import HIDDEN, hide, values
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.spec.job import Job
@@ -146,8 +146,9 @@ def _values(texts: Iterable[str], assigned: Sequence[Assigned], more: Mapping[st
     for text in texts:
         found.update(values(text))
     for each in assigned:
-        if is_secret(each.name):
-            found.setdefault(known(each.value) or "", each.name)
+        value = known(each.value) or ""
+        if is_secret(each.name) and not is_object(each.name.upper(), value):
+            found.setdefault(value, each.name)
     for value, name in more.items():
         if values(f"{name}='{value}'"):  # of a path and of a number it has none
             found.setdefault(value, name)
