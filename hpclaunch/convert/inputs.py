@@ -349,7 +349,11 @@ def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
         return True
     if not _BY_MPI.search(text) and any(_is_of_mpirun(base, other) for other in others):
         return True
-    return bool(_RANK_WORK.search(text)) and any(_LAUNCHES.search(other) for other in others)
+    if not _RANK_WORK.search(text):
+        return False
+    # What this one sources is a part of it, and does not start it.
+    launchers = (each for each, other in texts.items() if each != name and _LAUNCHES.search(other))
+    return any(not _sources(re.escape(basename(each)), text) for each in launchers)
 
 
 def _is_of_srun(base: str, text: str) -> bool:

@@ -181,3 +181,12 @@ def test_a_file_that_is_sourced_by_a_variable_is_read_there(lines: str) -> None:
     found = convert(files, Options({}))
     assert "NCCL_DEBUG: INFO" in found.job
     assert not any("not given" in each.why for each in found.findings)
+
+
+@pytest.mark.parametrize("other", ["", "#!/bin/bash\nsrun --mpi=none $PART\n"])
+def test_a_script_that_sources_the_launcher_is_not_taken_for_one_of_its_ranks(other: str) -> None:
+    ways = "begin() { cat > job.sub <<E\n#SBATCH -N 2\nE\n}\n"
+    run = '#!/bin/bash\nHERE=$(dirname "$0")\nsource "$HERE/lib/ways.sh"\nbegin\npython plot.py\n'
+    texts = {"ways.sh": ways, "run.sh": run, **({"other.sub": other} if other else {})}
+    roles = {each.name: each.role for each in classified(texts)}
+    assert roles["run.sh"] == ("rank script" if other else "shell")
