@@ -156,3 +156,18 @@ def test_what_a_file_of_the_ranks_own_shells_exports_is_told() -> None:
     run = "srun --mpi=pmi2 --container-image=a/b:1 ./solve\n"
     other = convert(classified({"go.sh": f"{head}{before}{run}", "fabric.sh": fabric}), Options({}))
     assert next(each for each in other.launch if each.name == "environment").told == "none"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'case "$SITE" in a*) . ./env.sh;; esac',
+        'if [ "$SITE" = a ]; then :; else source env.sh; fi',
+        '[ "$SITE" = a ] && { A=1 . ./env.sh; }',
+        '[ "$SITE" = a ] || ! . ./env.sh',
+    ],
+)
+def test_a_given_file_that_is_sourced_on_a_condition_is_no_configuration(line: str) -> None:
+    files = {"run.sub": f"{_HEAD}{line}\n{_RUN}", "env.sh": "export LR=7 WD=8\n"}
+    job = loaded(convert(classified(files), Options({})).job)
+    assert job["command"] == ASK or job["env"]["LR"] == ASK

@@ -13,7 +13,9 @@ from hpclaunch.values.conversion import Place
 
 _EACH = 10_000_000
 _SOURCES = re.compile(
-    r"(?:^|[;&|({]|\bthen|\bdo)[ \t]*(?:source|\.)[ \t]+((?:\$\((?:[^()\n]|\([^()\n]*\))*\)|[^\s;&|])+)",
+    r"(?:^|[;&|(){!]|\b(?:then|do|else|if|elif|while|until)\b)[ \t]*"
+    r"(?:[A-Za-z_]\w{0,60}=[^\s;&|(){}]{0,200}[ \t]+){0,5}"
+    r"(?:source|\.)[ \t]+((?:\$\((?:[^()\n]|\([^()\n]*\))*\)|[^\s;&|])+)",
     re.MULTILINE,
 )
 _EXPANSION = re.compile(r"\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+")
