@@ -49,8 +49,9 @@ def reached(reading: ShellReading, command: Command, export: Export, draft: Draf
         draft.say("without effect", (command.place,), ", ".join(sorted(removed)), why=why)
     named = dict(export.given)
     if export.yields:
-        _say_exported(export, there, draft)
-        named = {name: value for name, value in named.items() if value is None or name not in there}
+        own = _given_by_script(reading, export, there)
+        _say_exported(export, own, draft)
+        named = {name: value for name, value in named.items() if name not in own}
     by_x = _by_x(its)
     found, kept_back = [], []
     for name, value in there.items():
@@ -97,10 +98,18 @@ def given(command: Command, export: Export) -> dict[str, Value]:
     return {**exported, **values, **(exported if export.yields else {})}
 
 
-def _say_exported(export: Export, there: Mapping[str, Value], draft: Draft) -> None:
+def _given_by_script(reading: ShellReading, export: Export, there: Mapping[str, Value]) -> dict[str, Value]:
+    """What is exported of the variables that --export gives a value: by the script itself, as that which
+    sbatch is told is in SLURM_EXPORT_ENV and exported alike."""
+    names = [name for name, value in export.given if value is not None and name in there]
+    files = {name: {each.place.file for each in reading.given(name)} for name in names}
+    return {name: there[name] for name in names if reading.script in files[name] or not files[name]}
+
+
+def _say_exported(export: Export, own: Mapping[str, Value], draft: Draft) -> None:
     """Say which values of --export=ALL,NAME=VALUE no rank has."""
     for name, value in export.given:
-        if value is not None and name in there and there[name] != value:
+        if value is not None and name in own and own[name] != value:
             why = f"{name} is exported, and with ALL srun hands on that value, and not this one"
             todo = f"where they are to have the other value write it under env.{name}"
             draft.say("defect", export.places, export.written, why=why, todo=todo)
