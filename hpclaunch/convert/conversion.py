@@ -27,7 +27,7 @@ from hpclaunch.convert.families import condor, no_launcher, other_shells
 from hpclaunch.convert.inputs import Input
 from hpclaunch.convert.mapping.container import in_texts
 from hpclaunch.convert.mapping.docker import engines, grown
-from hpclaunch.convert.mapping.environment import sourced
+from hpclaunch.convert.mapping.environment import sourced, taken_for_set
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.schedulers import other_schedulers
 from hpclaunch.convert.mapping.slurm.batch import allocation
@@ -197,6 +197,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     shells = (reading,) if inner is reading else (reading, inner)
     _put(family, shells, inputs, options, draft)
     secrets.learn(of_commands(reading.commands))
+    taken_for_set.say(reading, draft)
     of_arguments = arguments.told(reading, draft)
     to_fill_in.ask(draft)
     ask_instead(draft, secrets)

@@ -1,0 +1,28 @@
+"""Variables of the submitter's shell that the script tests for being set: ${RESUME:+--resume}."""
+
+import re
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.values.conversion import Place
+
+_TESTED = re.compile(r"\$\{([A-Za-z_]\w*):?\+")
+_LISTS = re.compile(r"PATH$|FLAGS$")  # ${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}, which the ranks' shell puts in
+_MOST = 20
+
+
+def say(reading: ShellReading, draft: Draft) -> None:
+    """Say what is made of those that the job inherits: the script reads them elsewhere too, and they are
+    taken for set."""
+    names = {str(fact.value) for key, fact in draft.facts.items() if key[0] == "inherit"}
+    names = {name for name in names if not reading.given(name) and not _LISTS.search(name)}
+    text = next((each.text for each in reading.sources if each.name == reading.script), "") if names else ""
+    found: dict[str, Place] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        for tested in _TESTED.finditer(line) if not line.lstrip().startswith("#") else ():
+            if tested[1] in names:
+                found.setdefault(tested[1], Place(reading.script, number))
+    for name, place in list(found.items())[:_MOST]:
+        why = f"what ${{{name}:+...}} stands for is in the job, as {name} is read elsewhere as if it were set"
+        todo = f"where the operator had not set it convert again with --env {name}="
+        draft.say("assumed", (place,), name, became="set, and not empty", why=why, todo=todo)
