@@ -31,7 +31,7 @@ _ENV = (
     "What the operator exported before the launcher was started, as in --env DGXNNODES=2; PWD is the folder "
     "where it was submitted. In a manifest it fills in $NAME, as envsubst does, and a template's {{ .NAME }}."
 )
-_ARGS = "What stood behind the script's name, as in --args '--lr 0.1 8'; '' where nothing did."
+_ARGS = "What stood behind the name of the script that was called: --args '--lr 0.1 8'; '' for nothing."
 _SET = "Answers a question, or says otherwise than the files do: --set nodes=4, --set env.LR=0.1."
 _NODE_TYPE = "The machine that the original ran on: a name of `hpclaunch topo list`, or a file."
 _SITE = "The site that the job goes to, or a name for what is about you and a place."
