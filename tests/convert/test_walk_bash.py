@@ -240,6 +240,7 @@ def test_the_walk_says_what_bash_does(script: str, given: dict[str, str]) -> Non
     "script",
     [
         "export A=1 B=2; declare +x A; srun x",
+        'A=033; srun "${A[@]:1}" "${A[*]:0:2}" ${A[@]: -1}; A=(x y z); srun "${A[@]:1}" "${A:1}" "${A:0:1}"',
         "export A=1; typeset +x A; A=2; srun x; export A; srun y",
         "A= B= C= D=; case ab in a*) A=1 ;;& *c) B=2 ;;& *b) C=3 ;; *) D=4 ;; esac; srun x$A$B$C$D",
         "A= B= C= D=; case ab in a*) A=1 ;& c) B=2 ;;& d) C=3 ;; *b) D=4 ;; esac; srun x$A$B$C$D",

@@ -332,9 +332,10 @@ class Expander(Lookup):
         count = self.number(expansion.by or NOTHING) if cuts else None
         texts = [known(value) for value in values]
         arguments = expansion.name in ("@", "*")
+        of_all = bool(expansion.of_all) and not self._has_text(expansion)
         if arguments and start is not None and start < 0:
             start += len(values) + 1
-        told = all(map(is_one_word, values)) if expansion.of_all or arguments else None not in texts
+        told = all(map(is_one_word, values)) if of_all or arguments else None not in texts
         if arguments and start is not None and start > 0 and (not cuts or (count is not None and count >= 0)):
             # How many words stand behind those that are cut off changes nothing.
             told = all(map(is_one_word, values[: start - 1 + (count or 0)]))
@@ -345,13 +346,13 @@ class Expander(Lookup):
             if start > len(values):
                 return []
             start -= 1  # ${@:1} are all of them: 0 is the script
-        if expansion.of_all and (keys := self._keys(expansion)) != list(range(len(values))):
+        if of_all and (keys := self._keys(expansion)) != list(range(len(values))):
             if keys is None or (count is not None and count < 0):
                 return unknown
             start += keys[-1] + 1 if start < 0 and keys else 0
             from_there = [value for key, value in zip(keys, values, strict=True) if key >= start]
             return from_there[:count] if start >= 0 else []
-        if expansion.of_all:
+        if of_all:
             first, last = parameters.cut([shown(value) for value in values], start, count)
             return values[first:last]
         if not texts:
@@ -359,6 +360,12 @@ class Expander(Lookup):
         text = texts[0] or ""
         first, last = parameters.cut(text, start, count)
         return [(text[first:last],)]
+
+    def _has_text(self, expansion: Parameter) -> bool:
+        """Whether it is of a variable that is no array: ${A[@]:1} are its characters from the second on, as
+        of ${A:1}."""
+        variable = self.state.get(expansion.name) if expansion.all_of else None
+        return variable is not None and variable.value is not None and not isinstance(variable.value, Array)
 
 
 def _behind_colons(piece: Piece, after: Sequence[Piece]) -> Iterator[Piece]:
