@@ -26,6 +26,7 @@ _SLURM = re.compile(r"#SBATCH(?=[ \t-])(.*)")
 # (IBM, "LoadLeveler: Using and Administering", "Job command file syntax").
 _LOADLEVELER = re.compile(r"#[ \t]*@[ \t]*([A-Za-z_][\w.]*)[ \t]*(?:$|=(.*))")
 _KEYWORD = re.compile(r"#[ \t]*@")
+_SENT = re.compile(r"^#[ \t]*@[ \t]*queue[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _FURTHER = re.compile(r"#(?![ \t]*@)(.*)")
 _QUEUE = "queue"
 _LONG = 20_000  # characters
@@ -49,11 +50,12 @@ def directives(source: Source) -> tuple[Directive, ...]:
     except ScriptError:
         found = _recovered(source.name, text)
     lines = text.split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, 1) if "flux:" in text or "FLUX:" in text else ():
         of_flux = _FLUX.match(line)
         if of_flux:
             found.append(Directive(Place(source.name, number), _words(of_flux[1]), "FLUX"))
-    before, of_grid_engine, of_each_line = True, False, not found
+    before, of_grid_engine = True, False
+    of_each_line = not found and any(f"#{each}" in text for each in _EACH_LINE)
     for number, line in enumerate(lines, 1):
         other = _OTHERS.match(line)
         its = (other[1] or other[2]) if other else ""
@@ -66,7 +68,7 @@ def directives(source: Source) -> tuple[Directive, ...]:
             of_each_line &= "<<" not in line and not any(line.count(each) % 2 for each in _QUOTES)
             if not of_grid_engine and not of_each_line:
                 break
-    found += _of_loadleveler(source.name, lines)
+    found += _of_loadleveler(source.name, lines) if _SENT.search(text) else []
     return tuple(sorted(found, key=lambda each: each.place))
 
 
