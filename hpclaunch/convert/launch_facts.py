@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from hpclaunch.convert.cores import has_none
 from hpclaunch.convert.draft import Draft, Fact, sayable, shown
 from hpclaunch.convert.jobcheck import SHORT
+from hpclaunch.convert.mapping.around.at_once import AT_ONCE
 from hpclaunch.convert.mapping.environment.sourced import BY_FILE
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.secrets.values import Secrets
@@ -70,6 +71,7 @@ _ROWS = (
     _Row("time limit", ("time",), "the site's own", " minutes"),
     _Row(_BINDING, ("bind",), "cpus: local, beside the rank's GPU"),
 )
+_TEXT = re.compile(r"\b(?:ba|da|k|z)?sh -[a-z]*c\b")
 _WITHOUT_GPUS = "cpus: local, one core for each rank"
 
 
@@ -130,6 +132,13 @@ def _of_scripts(
     return replace(fact, told=secrets.without(told)) if names else fact
 
 
+def _may_set(findings: Sequence[Finding]) -> bool:
+    """Whether the command that is asked for has texts for shells, or is of several that are not shown whole:
+    they may export."""
+    asked = (each for each in findings if (each.kind, each.key) == ("question", "command"))
+    return any(_TEXT.search(f"{each.what} {each.why}") or each.what == AT_ONCE for each in asked)
+
+
 def _by_command(fact: LaunchFact, draft: Draft, secrets: Secrets) -> LaunchFact:
     """The environment, where the job's command sets what no key of the job has, or has to (PATH)."""
     if fact.name != _ENVIRONMENT:
@@ -145,6 +154,10 @@ def _by_command(fact: LaunchFact, draft: Draft, secrets: Secrets) -> LaunchFact:
     if command is not None and not command.is_open:
         told_of = {name for name, _ in found}  # with the lines that say it
         found += [(name, command.places) for name in _set_in(command.value) if name not in told_of]
+    elif command is not None and _may_set(draft.findings):
+        told = "" if fact.state == "default" else f"{fact.told}; "
+        told += f"{_NOT_DETERMINED}: what the command sets, which is asked for"
+        fact = replace(fact, state="not determined", told=told, places=fact.places or command.places)
     found = [each for each in found if each[0] not in keys]
     if not found:
         return fact

@@ -57,6 +57,12 @@ def test_what_the_script_uses_itself_or_slurm_sets_is_none_of_them(lines: str) -
     assert not {"SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES"}.intersection(loaded(found.job).get("inherit", []))
 
 
+@pytest.mark.parametrize("export", ["export KILN", "export A KILN B", "declare -x KILN"])
+def test_what_the_script_exports_as_it_is_the_ranks_have_though_it_uses_that_itself(export: str) -> None:
+    found = _of(f': "${{KILN:?}}"\n{export}\numask 077\n./prepare.py --from "$KILN"')
+    assert "KILN" in loaded(found.job)["inherit"]
+
+
 def test_what_srun_keeps_from_the_ranks_is_not_inherited() -> None:
     run = "\nsrun --export=NONE --container-image=a/b:1 ./t\n"
     assert "inherit" not in loaded(_of('[ -z "$KILN" ] && exit 1', run).job)

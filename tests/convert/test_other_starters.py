@@ -69,6 +69,15 @@ def test_a_program_that_binds_itself(start: str, own: str) -> None:
     assert _job(f"{start} ./t {own}")["bind"] == {"cpus": "none", "memory": "none"}
 
 
+@pytest.mark.parametrize("own", ["+setcpuaffinity", "-pin on"])
+def test_memory_that_numactl_binds_is_bound_beside_a_program_that_binds_its_threads(own: str) -> None:
+    assert _job(f"srun --mpi=pmi2 numactl -m 1 ./t {own}")["bind"] == {
+        "cpus": "none",
+        "memory": ["1"] * 4,
+    }
+    assert _job(f"srun --mpi=pmi2 numactl -N 1 ./t {own}")["bind"]["memory"] == "none"
+
+
 _SLOTS = "cat > hostfile <<E\na slots=2\nb slots=2\nE\n"
 _AWK = "scontrol show hostnames | awk '{print $1\" slots=2\"}' > hf\n"
 

@@ -19,3 +19,5 @@ def test_only_of_ray_the_question_tells_its_commands(server: str, is_ray: bool) 
     assert script_cases.loaded(found.job)["command"] == script_cases.ASK
     (asked,) = (each for each in found.findings if each.key == "command")
     assert ("ray start --address=" in asked.todo) == is_ray
+    (row,) = (each for each in found.launch if each.name == "environment")
+    assert row.told == "not determined: what the command sets, which is asked for"

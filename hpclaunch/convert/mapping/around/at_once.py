@@ -11,6 +11,7 @@ from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import base_name, known
 from hpclaunch.values.conversion import Place
 
+AT_ONCE = "several programs at once"
 _WIDE = 60
 ON_ONE = "nodes: 1"
 _ON_SOME_NODES = ("nodelist", "exclude", "relative")
@@ -41,10 +42,10 @@ def ask(reading: ShellReading, run: Step, steps: Sequence[Step], nodes: int | No
         each for each in draft.findings if each.became != ON_ONE and each not in draft.of_script
     ]
     todo = _OF_RAY if any(map(_starts_ray, (run.command, *others))) else _TODO
-    draft.ask(("command",), question, places, "several programs at once", todo=todo)
+    draft.ask(("command",), question, places, AT_ONCE, todo=todo)
     wanted = "how many nodes: those of which of these programs"
     wanted += f", which have {nodes} together" if nodes else ""
-    draft.ask(("nodes",), wanted, places, "several programs at once")
+    draft.ask(("nodes",), wanted, places, AT_ONCE)
 
 
 def _starts_ray(command: Command) -> bool:

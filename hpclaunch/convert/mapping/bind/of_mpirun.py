@@ -107,16 +107,19 @@ def of_env(places: Places, draft: Draft) -> None:
         draft.findings[:] = [each for each in draft.findings if each.became != "bind: cpus: local"]
 
 
-def of_program(words: Sequence[Value], places: Places, draft: Draft) -> None:
+def of_program(words: Sequence[Value], places: Places, draft: Draft, *, by_numactl: bool = False) -> None:
     """A program that puts its threads on cores itself: Charm++'s +setcpuaffinity and +pemap (its manual, "Cpu
-    affinity"), GROMACS's mdrun -pin on (its user guide, "Pinning threads to physical cores")."""
+    affinity"), GROMACS's mdrun -pin on (its user guide, "Pinning threads to physical cores"). `by_numactl`:
+    that stands in front of it, and says of its memory."""
     texts = [known(word) or "" for word in words]
     own = next((text for text in texts if text in ("+setcpuaffinity", "+pemap")), "")
     if ("-pin", "on") in pairwise(texts):
         own = "-pin on"
-    for kind in ("cpus", "memory") if own and ("bind", "cpus") not in draft.facts else ():
-        why = "the program binds its threads itself, and two that bind get in each other's way"
-        draft.put(("bind", kind), "none", places, own, why=why)
+    why = "the program binds its threads itself, and two that bind get in each other's way"
+    if own and ("bind", "cpus") not in draft.facts:
+        draft.put(("bind", "cpus"), "none", places, own, why=why)
+        if not by_numactl:
+            draft.put(("bind", "memory"), "none", places, own, why=why)
 
 
 def is_parameter(name: str) -> bool:

@@ -18,6 +18,7 @@ _LOOK = that("says") | {"exit", "test", "[", "[[", "return"}
 # What they set no line tells.
 _SET_SOME = ("module", "ml", "conda", "micromamba", "spack")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_EXPORT = re.compile(r"(?:export|declare\s+-x|typeset\s+-x)\s+([^;&|]+)")
 
 
 def put(reading: ShellReading, command: Command, export: Export, draft: Draft) -> None:
@@ -28,7 +29,9 @@ def put(reading: ShellReading, command: Command, export: Export, draft: Draft) -
     by_others = reading.of(*_SET_SOME) or reading.setters or any(not each.file for each in reading.sourced)
     given = {name for name, _ in (*command.environment, *command.prefix)}
     for name, places in reading.wanted.items():
-        if name not in reading.required or not places or name in given or name in _used(reading):
+        if name not in reading.required or not places or name in given:
+            continue
+        if name in _used(reading) and name not in _handed_on(reading):
             continue
         if owner(name):
             continue
@@ -64,6 +67,14 @@ def say_stand_ins(reading: ShellReading, handed: Sequence[Handed], command: Comm
 def _is_itself(each: Handed) -> bool:
     part = each.value[0] if len(each.value) == 1 else None
     return isinstance(part, Unknown) and part.kind == "variable" and part.name == each.name
+
+
+@once
+def _handed_on(reading: ShellReading) -> frozenset[str]:
+    """Those that the script exports as they are: it may use them in what the job leaves out, and the ranks
+    have them all the same."""
+    lists = (_EXPORT.fullmatch(each.written) for each in reading.statements)
+    return frozenset(name for found in lists if found for name in found[1].split() if name.isidentifier())
 
 
 @once

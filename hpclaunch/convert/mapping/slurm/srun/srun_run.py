@@ -275,7 +275,8 @@ def _put_starters(
     reading, command, by = launch.reading, launch.run.command, launch.by
     if launch.launcher is not None:
         launchers.put_launcher(reading, command, launch.launcher, draft)
-    of_mpirun.of_program(launch.run.words, launch.lines, draft)
+    by_numactl = any(layer.program == "numactl" for layer in launch.run.inner)
+    of_mpirun.of_program(launch.run.words, launch.lines, draft, by_numactl=by_numactl)
     if by is None:
         run_mpi.put(reading, launch.run, launch.launcher, draft)
         if ("bind", "cpus") not in draft.facts:
