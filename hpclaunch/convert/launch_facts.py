@@ -95,7 +95,11 @@ def facts(
         what: _listed([each.what for each in holders if what in each.why], "holds")
         for what in ("mounts", "variables")
     }
-    doubts = {_ENVIRONMENT: [*_listed(lost, "sets"), *held["variables"]], "mounts": held["mounts"]}
+    of_command = ["what the command sets, which is asked for"] if _may_set(draft.findings) else []
+    doubts = {
+        _ENVIRONMENT: [*_listed(lost, "sets"), *held["variables"], *of_command],
+        "mounts": held["mounts"],
+    }
     rows = [_of_scripts(each, draft.findings, starts, secrets) for each in rows]
     rows = [_by_command(each, draft, secrets) for each in rows]
     rows = [_by_objects(each, draft.findings, secrets) for each in rows]
@@ -154,10 +158,6 @@ def _by_command(fact: LaunchFact, draft: Draft, secrets: Secrets) -> LaunchFact:
     if command is not None and not command.is_open:
         told_of = {name for name, _ in found}  # with the lines that say it
         found += [(name, command.places) for name in _set_in(command.value) if name not in told_of]
-    elif command is not None and _may_set(draft.findings):
-        told = "" if fact.state == "default" else f"{fact.told}; "
-        told += f"{_NOT_DETERMINED}: what the command sets, which is asked for"
-        fact = replace(fact, state="not determined", told=told, places=fact.places or command.places)
     found = [each for each in found if each[0] not in keys]
     if not found:
         return fact
