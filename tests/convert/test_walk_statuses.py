@@ -79,6 +79,9 @@ _ENDS = (
     ("set -e\nset +e\nfalse", False),
     ('set -e\n[ -n "$GIVEN" ]\n[[ $GIVEN == a ]]', False),
     ("set -e\n[ a = b ] && true\n! true", False),
+    ("set -e\ntrap 'state=stopped; exit 9' TERM INT", False),
+    ("set -e\ntrap false USR1", False),
+    ("set -e\ntrap 'exit 9' HUP\nfalse", True),
 )
 
 

@@ -190,6 +190,7 @@ class Walker(Texts):
         if name == "trap":
             self.record(words)
             traps.note(self, words)
+            self.status = True  # trap's own: its text runs when the signal comes, and not here
             return Flow.NEXT
         if name in _NOTED:
             _NOTED[name](self, words)
