@@ -170,3 +170,25 @@ def test_options_of_singularity_that_a_variable_holds_are_asked_for_too(start: s
     found = _converted(f"{start} --nv $BINDS /fs/x.sif ./t")
     said = [each.why for each in found.findings if "BINDS" in each.what]
     assert ["mounts and variables may be among them" in each for each in said] == [True]
+
+
+_MADE = "enroot create --name box /fs/x.sqsh"
+_TEXT = "export SEED=4\n./t --all\n"
+
+
+@pytest.mark.parametrize("start", ["enroot start", _START])
+@pytest.mark.parametrize("end", ["END", "'END'"])
+@pytest.mark.parametrize("shell", ["", "bash", "bash -s"])
+def test_a_text_is_read_by_the_shell_that_the_container_starts(start: str, end: str, shell: str) -> None:
+    found = _converted(f"{_MADE}\n{start} -m /a:/b box {shell} <<{end}\n{_TEXT}END")
+    job = loaded(found.job)
+    assert (job["image"], job["mounts"], job["command"]) == ("/fs/x.sqsh", ["/a:/b"], ["bash", "-c", _TEXT])
+    assumed = [each.became for each in found.findings if each.what == "the image's own command"]
+    assert assumed == ([] if shell else ["command: bash"])
+
+
+@pytest.mark.parametrize("start", ["enroot start", _START])
+@pytest.mark.parametrize("read", ["", "</dev/null"])
+def test_a_container_without_a_command_and_a_text_has_its_image_and_mounts(start: str, read: str) -> None:
+    job = _job(f"{_MADE}\n{start} -m /a:/b box {read}")
+    assert (job["image"], job["mounts"], job["command"]) == ("/fs/x.sqsh", ["/a:/b"], ASK)

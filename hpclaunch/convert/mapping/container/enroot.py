@@ -8,6 +8,8 @@ without --rw (doc/cmd/start.md).
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
+from msgspec import structs
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, origin_of
@@ -31,6 +33,8 @@ _SWITCHES = {
     "root": ("ENROOT_REMAP_ROOT", "container-remap-root", ""),
     "": ("ENROOT_MOUNT_HOME", "container-mount-home", ""),
 }
+# What an image starts whose container is given an input and no command.
+_SHELL: tuple[Value, ...] = (("bash",),)
 _ON = frozenset(("y", "yes", "1", "true", "on"))
 _LEFT = {
     "conf": "a script of Enroot's own, which may set variables, mount folders and choose what is started",
@@ -46,16 +50,24 @@ def of(
     reading: ShellReading, command: Command, inner: Sequence[Layer]
 ) -> tuple[Layer | None, tuple[Layer, ...], tuple[Asked, ...]]:
     """The `enroot start` among the layers, or another program for containers, the others, and what it says as
-    options of Pyxis; None and the layers as they are where there is none, or where it starts an interactive
-    shell."""
+    options of Pyxis; None and the layers as they are where there is none."""
     layer = next((each for each in inner if each.program == PROGRAM), None)
     if layer is None:
         return other_runtimes.of(reading, command, inner)
-    if not layer.words or not inner[-1].words:
+    if not layer.words:
         return None, tuple(inner), ()
+    if _is_shell_of_image(command, inner):
+        inner = (*inner[:-1], structs.replace(inner[-1], words=_SHELL))
     where = inner.index(layer)
     others = (*(each for each in inner[:where] if each.program != "env"), *inner[where + 1 :])
     return layer, others, tuple(_asked(reading, command, layer))
+
+
+def _is_shell_of_image(command: Command, inner: Sequence[Layer]) -> bool:
+    """Whether no command stands behind the container's name, and a here-document or a file is there to read:
+    what the image starts is a shell then."""
+    reads = bool(command.stdin) or (command.reads is not None and known(command.reads) != "/dev/null")
+    return reads and not inner[-1].program and not inner[-1].words
 
 
 def export(reading: ShellReading, command: Command, layer: Layer, outer: Export) -> Export:
@@ -78,6 +90,11 @@ def say(layer: Layer, kept: Sequence[Layer], command: Command, draft: Draft) -> 
         other_runtimes.say(layer, command, draft)
         return
     lines = (command.place,)
+    if _is_shell_of_image(command, layers(command.words)):
+        why = "no command stands behind the container's name: a shell is taken for what the image starts"
+        todo = "where it starts another program write `command` in the job file"
+        what = "the image's own command"
+        draft.say("assumed", lines, what, became="command: bash", why=why, todo=todo)
     before = {each.program for each in takewhile(lambda each: each.program != PROGRAM, layers(command.words))}
     names = before & {each.program for each in kept if each.program}
     if "env" in before:
