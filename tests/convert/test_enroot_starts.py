@@ -192,3 +192,12 @@ def test_a_text_is_read_by_the_shell_that_the_container_starts(start: str, end: 
 def test_a_container_without_a_command_and_a_text_has_its_image_and_mounts(start: str, read: str) -> None:
     job = _job(f"{_MADE}\n{start} -m /a:/b box {read}")
     assert (job["image"], job["mounts"], job["command"]) == ("/fs/x.sqsh", ["/a:/b"], ASK)
+
+
+@pytest.mark.parametrize("start", ["enroot start", _START])
+@pytest.mark.parametrize("shell", ["", "bash"])
+def test_a_script_that_the_container_reads_from_a_file_is_asked_for(start: str, shell: str) -> None:
+    found = _converted(f"{_MADE}\n{start} -m /a:/b box {shell} < steps.txt")
+    job = loaded(found.job)
+    assert (job["image"], job["mounts"], job["command"]) == ("/fs/x.sqsh", ["/a:/b"], ASK)
+    assert ["steps.txt" in each.why for each in found.findings if each.kind == "question"] == [True]

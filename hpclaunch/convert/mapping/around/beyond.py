@@ -347,10 +347,13 @@ def _parts(reading: ShellReading, run: Step, draft: Draft) -> None:
 def script_of(stdin: Value | None, words: Sequence[Value]) -> list[Value]:
     """The command of a shell that reads its script from a text: srun hands that on to each rank (srun(1),
     --input). Nothing where the command is another one."""
+    return [words[0], ("-c",), stdin] if stdin and _reads_script(words) else []
+
+
+def _reads_script(words: Sequence[Value]) -> bool:
+    """Whether they start a shell that takes its script from standard input."""
     texts = [known(word) or "" for word in words]
-    if not stdin or not texts or not _SHELL.fullmatch(texts[0]) or texts[1:] not in ([], ["-s"], ["-"]):
-        return []
-    return [words[0], ("-c",), stdin]
+    return bool(texts and _SHELL.fullmatch(texts[0])) and texts[1:] in ([], ["-s"], ["-"])
 
 
 def _input(run: Step, draft: Draft) -> None:
@@ -358,6 +361,12 @@ def _input(run: Step, draft: Draft) -> None:
     if not command.stdin and command.reads is None:
         return
     if script_of(command.stdin, run.words) or known(command.reads or ()) == "/dev/null":
+        return
+    if command.stdin is None and _reads_script(run.words):
+        told = f"{shown(run.words[0])} reads it from {shown(command.reads or ())}"
+        todo = "name that file in the command, by its path where the ranks are: bash FILE"
+        draft.unsay(("command",))
+        draft.ask(("command",), f"what each rank executes: {told}", (command.place,), run.text, todo=todo)
         return
     draft.say(
         "left",
