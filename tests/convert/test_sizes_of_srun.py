@@ -300,3 +300,17 @@ def test_two_ranks_may_be_on_the_one_core_that_a_job_has(
     text = f"{head}srun --mpi=none -n {tasks} ./t\n"
     job = script_cases.loaded(convert(classified({"run.sh": text}), Options({})).job)
     assert (job["nodes"], job["ranks_per_node"]) == told
+
+
+@pytest.mark.parametrize(
+    "front", ["nohup", "timeout 60", "timeout -k 5 1h", "nice -n 5", "env A=1", "nohup env A=1 nice", "time"]
+)
+def test_a_srun_behind_programs_that_only_start_it_asks_for_its_own_nodes_too(front: str) -> None:
+    words = "srun -A grp -p fast -t 5 --nodes 2 --ntasks-per-node=4 --gres=gpu:4 --mpi=none ./t > log &"
+    found = convert(classified({"go.sh": f"#!/bin/bash\n{front} {words}\nwait\n"}), Options({}))
+    job = script_cases.loaded(found.job)
+    assert (job["time"], *(job[key] for key in _KEYS)) == ("00:05:00", "2", "4", "4")
+    assert not [each for each in found.findings if each.kind == "question"]
+    said = [each.kind for each in found.findings if each.what in ("-A grp", "-p fast")]
+    assert said == ["carried", "carried"]
+    assert (found.hints["account"], found.hints["partition"]) == ("grp", "fast")

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from hpclaunch.convert.mapping.slurm.batch import edited
 from hpclaunch.convert.mapping.words.lines import names_behind
-from hpclaunch.convert.programs import srun
-from hpclaunch.convert.programs.layers import Option
+from hpclaunch.convert.programs.layers import Layer, Option, layers
+from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading
 from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
@@ -172,16 +172,31 @@ def _operators(reading: ShellReading) -> list[Asked]:
 
 def outside_allocation(reading: ShellReading) -> Command | None:
     """The srun of an input that no sbatch runs: it asks for its own nodes, time and partition."""
-    runs = reading.of("srun")
     told = reading.directives or any(reading.last(name) for name in (*NODES, *TIME, *GPUS))
-    if not runs or told or reading.of("salloc"):
+    if told or reading.of("salloc"):
+        return None
+    run = next((each for each in reversed(reading.of("srun", *IN_FRONT)) if _is_srun(each)), None)
+    if run is None:
         return None
     if _OF_JOB in reading.written or any(name.startswith(_OF_JOB) for name in reading.wanted):
         return None
     if own_hosts(reading):
         return None
-    asks = [each.name for each in of_command(reading, runs[-1])]
-    return runs[-1] if any(name in OF_ALLOCATION for name in asks) else None
+    asks = [each.name for each in of_command(reading, run)]
+    return run if any(name in OF_ALLOCATION for name in asks) else None
+
+
+def _is_srun(command: Command) -> bool:
+    """Whether it is srun, also behind programs that only change how it is started: nohup srun ..."""
+    return _starter(command).program == "srun"
+
+
+def _starter(command: Command) -> Layer:
+    """The srun, sbatch or salloc of a command, behind programs such as nohup; one without a name for none."""
+    for layer in layers(command.words):
+        if layer.program not in IN_FRONT:
+            return layer if layer.program in ("srun", "sbatch", "salloc") else Layer("")
+    return Layer("")
 
 
 def own_hosts(reading: ShellReading) -> tuple[Place, ...]:
@@ -196,7 +211,7 @@ def own_hosts(reading: ShellReading) -> tuple[Place, ...]:
 
 def of_command(reading: ShellReading, command: Command) -> tuple[Asked, ...]:
     """The options of a srun or sbatch command, each with the lines that give its value."""
-    layer, _ = srun.read(command.words)
+    layer = _starter(command)
     scripts = {source.name.rpartition("/")[2] for source in reading.sources}
     scripts.add("${0}")
     given = [each for each in layer.options if each.name or each.written.rpartition("/")[2] not in scripts]
