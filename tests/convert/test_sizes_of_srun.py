@@ -314,3 +314,22 @@ def test_a_srun_behind_programs_that_only_start_it_asks_for_its_own_nodes_too(fr
     said = [each.kind for each in found.findings if each.what in ("-A grp", "-p fast")]
     assert said == ["carried", "carried"]
     assert (found.hints["account"], found.hints["partition"]) == ("grp", "fast")
+
+
+@pytest.mark.parametrize("option", ["--container-image=a/b:1", "--container-remap-root"])
+@pytest.mark.parametrize(
+    ("head", "run", "what"),
+    [
+        ("", "./t", "one run of the script"),
+        ("", "mpirun -np 1 ./t", "mpirun"),
+        ("", "srun --mpi=none --ntasks=1 ./t", "--ntasks=1"),
+        ("--ntasks=8", "srun --mpi=none --ntasks-per-gpu=1 ./t", "--ntasks-per-gpu=1"),
+    ],
+)
+def test_nodes_are_told_by_what_counts_them_and_by_no_option_of_the_container(
+    option: str, head: str, run: str, what: str
+) -> None:
+    text = f"#!/bin/bash\n#SBATCH {option} {head}\n#SBATCH --container-image=a/b:1 --gres=gpu:4 -t 5\n{run}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    told = [each.what for each in found.findings if each.key == "nodes"]
+    assert told == [what]

@@ -101,7 +101,7 @@ def _nodes(reading: ShellReading, run: Step, ranks: Ranks, found: Allocation, dr
     """Put the nodes where the run has others than the job, or ask for them."""
     own = run.option("nodes")
     if ranks.nodes is not None and ranks.nodes != found.nodes:
-        by = own or run.option("ntasks") or next(iter(run.asked), None)
+        by = own or run.option("ntasks") or run.option("ntasks-per-gpu")
         what = by.written if by is not None else _starter(run)
         chosen = run.option("nodelist")
         if chosen is not None and found.nodes:
