@@ -64,10 +64,15 @@ def test_what_stands_in_a_function_that_no_line_calls_is_named(line: str) -> Non
     assert _NOTHING not in _converted(f"{text}start\n").refused
 
 
-def test_a_container_of_enroot_is_named_where_no_line_is_for_slurm() -> None:
-    text = "enroot create -n lab $1\nenroot start --rw lab ./solve 3"
+@pytest.mark.parametrize(
+    ("started", "lines"),
+    [("lab ./solve 3", "3"), ("lab <<EOF\n./solve 3\nEOF", "3-5"), ("lab < solve.txt", "3")],
+)
+def test_a_container_of_enroot_is_named_where_no_line_is_for_slurm(started: str, lines: str) -> None:
+    text = f"enroot create -n lab $1\nenroot start --rw {started}"
     found = _converted(text)
-    assert found.refused.startswith("go.sh:3: enroot starts a container, and no line tells that Slurm")
+    said = f"go.sh:{lines}: enroot starts a container, and no line tells that Slurm"
+    assert found.refused.startswith(said)
     assert _NOTHING not in found.refused
     assert not _converted(f"#SBATCH -N 1\n{text}").refused
     for none in ("enroot create -n lab x.sqsh", "enroot start lab"):

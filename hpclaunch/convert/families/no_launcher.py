@@ -73,7 +73,8 @@ def said(reading: ShellReading) -> tuple[str, str, Sequence[Place]]:
 def _is_by_enroot(command: Command) -> bool:
     """Whether it is a command in a container of Enroot's, which is the run of a script for Slurm alone."""
     its = layers(command.words) if command.program == "enroot" else ()
-    return any(each.program == enroot.PROGRAM and each.words for each in its) and bool(its[-1].words)
+    is_started = any(each.program == enroot.PROGRAM and each.words for each in its)
+    return is_started and (bool(its[-1].words) or enroot.is_shell_of_image(command, its))
 
 
 def _with_program_in_doubt(reading: ShellReading) -> Command | None:

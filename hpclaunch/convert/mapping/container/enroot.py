@@ -56,14 +56,14 @@ def of(
         return other_runtimes.of(reading, command, inner)
     if not layer.words:
         return None, tuple(inner), ()
-    if _is_shell_of_image(command, inner):
+    if is_shell_of_image(command, inner):
         inner = (*inner[:-1], structs.replace(inner[-1], words=_SHELL))
     where = inner.index(layer)
     others = (*(each for each in inner[:where] if each.program != "env"), *inner[where + 1 :])
     return layer, others, tuple(_asked(reading, command, layer))
 
 
-def _is_shell_of_image(command: Command, inner: Sequence[Layer]) -> bool:
+def is_shell_of_image(command: Command, inner: Sequence[Layer]) -> bool:
     """Whether no command stands behind the container's name, and a here-document or a file is there to read:
     what the image starts is a shell then."""
     reads = bool(command.stdin) or (command.reads is not None and known(command.reads) != "/dev/null")
@@ -90,7 +90,7 @@ def say(layer: Layer, kept: Sequence[Layer], command: Command, draft: Draft) -> 
         other_runtimes.say(layer, command, draft)
         return
     lines = (command.place,)
-    if _is_shell_of_image(command, layers(command.words)):
+    if is_shell_of_image(command, layers(command.words)):
         why = "no command stands behind the container's name: a shell is taken for what the image starts"
         todo = "where it starts another program write `command` in the job file"
         what = "the image's own command"
