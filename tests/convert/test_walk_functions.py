@@ -6,7 +6,7 @@ from test_walk_bash import run, walk
 
 from hpclaunch.convert.reading import Source
 from hpclaunch.convert.shell.walk import read
-from hpclaunch.readback.shell.values import known
+from hpclaunch.readback.shell.values import known, shown
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,37 @@ def test_words_that_an_unknown_one_is_split_into_are_not_said_to_be_missing(scri
         told = [known(each) for each in command.words[1:]]
         assert len(words) == len(told)
         assert all(each in (None, word) for each, word in zip(told, words, strict=True)), (told, words)
+
+
+_MADE = "a=$(sed -n 1p sizes); b=$(sed -n 2p sizes)\n"
+
+
+def _last_words(script: str) -> list[str]:
+    commands = read([Source("run.sub", _MADE + script)], {}).commands
+    return [shown(each) for each in next(each for each in commands if each.program == "srun").words[1:]]
+
+
+@pytest.mark.parametrize(
+    "body", ["srun $2", 'srun "$2"', 'local n=$1 m=${2}; srun "$m"', "echo $1; srun ${2}"]
+)
+@pytest.mark.parametrize("call", ["f $a $b", "f ${a} ${b}", 'V=1 f $a "$b"', "f $a $b > log"])
+def test_a_function_that_takes_each_argument_by_its_number_has_those_of_its_call(
+    body: str, call: str
+) -> None:
+    assert _last_words(f"f() {{ {body}; }}; {call}") == ["$(sed -n 2p sizes)"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'f() { for x in "$@"; do echo "$x"; done; srun $2; }; f $a $b',
+        "f() { for x; do echo $x; done; srun $2; }; f $a $b",
+        "f() { echo $#; srun $2; }; f $a $b",
+        "f() { echo $3; srun $2; }; f $a $b",
+        "f() { srun $2 ${3:-4}; }; f $a $b",
+        "f() { srun $2; }; f $(cat sizes) $b",
+        "f() { srun $2; }; f $a",
+    ],
+)
+def test_what_may_be_several_arguments_is_not_one_where_the_function_may_have_more(script: str) -> None:
+    assert _last_words(script)[0].endswith("(word 2)")

@@ -21,7 +21,7 @@ from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.parse import parse
 from hpclaunch.readback.shell.pieces import Command, Word
-from hpclaunch.readback.shell.positional import handed_on
+from hpclaunch.readback.shell.positional import by_number, handed_on
 from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import (
@@ -144,7 +144,8 @@ class Shell(Ways):
         if function is not None:
             if name in self._watched:
                 self._note_call(words, ())
-            return self._function(name, function.body, words[1:])
+            arguments = by_number(words[1:], self._given.words[1:], function.written)
+            return self._function(name, function.body, arguments)
         if there:
             self.note(f"which of several functions {name} is depends on what the script does not tell")
         flow = _FLOWS.get(name)

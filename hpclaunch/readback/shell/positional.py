@@ -4,14 +4,22 @@ Where nobody tells the arguments of the shell itself, those of what it calls wit
 one word that is not known: main has as many, and its $2 is the script's. Behind words that stand in front of
 "$@" they come with other numbers."""
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from msgspec import structs
 
+from hpclaunch.readback.shell.pieces import Parameter, Word
 from hpclaunch.readback.shell.told import may_be_many
 from hpclaunch.readback.shell.values import Unknown, Value, shown
 
 Arguments = tuple[Value, ...] | None
+# What is about all arguments, and not about one of a number.
+_OF_ALL = re.compile(
+    r"\$\{?[!#]?[@*#]|\b(?:shift|getopts|eval|source)\b|(?:^|\s)\.\s|\bfor\s+\w+\s*(?:;|\n|do\b)"
+)
+_NUMBER = re.compile(r"\$(?:(\d)|\{[!#]?(\d+))")
 
 
 def handed_on(words: Sequence[Value], own: Arguments) -> Arguments:
@@ -21,6 +29,38 @@ def handed_on(words: Sequence[Value], own: Arguments) -> Arguments:
     if len(words) == 1:
         return None
     return tuple(_with(word, splits=True) if is_all(word) else word for word in words)
+
+
+def by_number(arguments: Sequence[Value], written: Sequence[Word], body: str) -> list[Value]:
+    """The arguments of a function, as they are written where it is called. One that takes each by its number,
+    and no more of them than stand there, is not called with a variable of several words in front of others,
+    which would have other numbers then: run $a $b, where both are what a command writes."""
+    its = list(arguments)
+    if len(its) != len(written) or not any(map(may_be_many, its[:-1])):
+        return its
+    highest = _highest(body)
+    if highest is None or highest > len(its):
+        return its
+    pairs = zip(its, written, strict=True)
+    return [_with(each, splits=False) if _is_variable(word) else each for each, word in pairs]
+
+
+@lru_cache(maxsize=256)  # a function may be called often
+def _highest(body: str) -> int | None:
+    """The highest number of an argument that the body of a function names; None where it is about all."""
+    if _OF_ALL.search(body):
+        return None
+    return max((int(bare or braced[:6]) for bare, braced in _NUMBER.findall(body)), default=0)
+
+
+def _is_variable(word: Word) -> bool:
+    """Whether it is $NAME and no more."""
+    part = word.pieces[0] if len(word.pieces) == 1 else None
+    return (
+        isinstance(part, Parameter)
+        and part.name.isidentifier()
+        and not (part.rest or part.before or part.index)
+    )
 
 
 def behind(arguments: Sequence[Value], number: int) -> Value | None:
