@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import guards
+from hpclaunch.convert.mapping.around.at_once import AT_ONCE
 from hpclaunch.convert.mapping.bind import in_front
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.slurm.numbers import size_variables
@@ -338,7 +339,7 @@ def _parts(reading: ShellReading, run: Step, draft: Draft) -> None:
         draft.unsay(("nodes",), ("ranks_per_node",))
         for key in ("nodes", "ranks_per_node"):
             question = f"{key} of which program: write each in `groups`, with nodes of its own"
-            draft.ask((key,), question, (run.command.place,), "several programs at once", todo=_ONE_SIZE)
+            draft.ask((key,), question, (run.command.place,), AT_ONCE, todo=_ONE_SIZE)
     if several or (line is not None and run.option("het-group") is not None):
         question = f"what each rank executes: several programs at once ({run.text}), and a group has one"
         draft.ask(("command",), question, (run.command.place,), run.text, todo=_ONE_SIZE)
