@@ -138,3 +138,4 @@ def test_who_may_share_a_node_is_said_where_a_job_has_a_part_of_its_gpus(gpus: i
     found = _converted("run.sub", f"{head}srun --mpi=none ./a\n")
     (its,) = (each for each in found.findings if each.what == "--exclusive")
     assert ("others may be there too" in its.todo) is is_said
+    assert ("the script saw all GPUs of such a node" in its.todo) is is_said

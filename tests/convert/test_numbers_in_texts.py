@@ -55,6 +55,48 @@ def test_what_ranks_have_or_do_not_ask_for_is_not(lines: str) -> None:
     assert _told(lines) == {}
 
 
+@pytest.mark.parametrize("name", ["SLURM_CPUS_ON_NODE", "SLURM_JOB_CPUS_PER_NODE"])
+def test_cores_that_are_counted_are_others_where_the_job_does_not_take_the_node(name: str) -> None:
+    lines = f"export THREADS=$(({name} / 2))\nsrun --mpi=none ./t"
+    todo = "write the number that it was in the command"
+    assert _told(lines.replace(name, f"${{{name}}}")) == {f"${name}": todo}
+    assert _told(f"#SBATCH --exclusive\nsrun --mpi=none ./t ${name}") == {}
+
+
+def test_tasks_of_a_node_are_ranks_unless_torchrun_started_them() -> None:
+    of_torch = "torchrun --nnodes 2 --nproc_per_node 4 --rdzv_backend c10d --rdzv_endpoint $(hostname):1"
+    lines = "export TASKS=$SLURM_TASKS_PER_NODE\nsrun --mpi=none {} ./t.py"
+    assert _told(lines.format("")) == {}
+    assert _told(f"#SBATCH --ntasks-per-node=1\n{lines.format(of_torch)}").keys() == {"$SLURM_TASKS_PER_NODE"}
+
+
+def test_what_srun_sets_is_nothing_where_the_script_reads_it() -> None:
+    lines = "export HEAD=$SLURM_LAUNCH_NODE_IPADDR\nsrun --mpi=none {}"
+    nothing = "take it out of the command where nothing was right"
+    assert _told(lines.format("./t")) == {"$SLURM_LAUNCH_NODE_IPADDR": nothing}
+    assert _told("srun --mpi=none sh -c './t $SLURM_LAUNCH_NODE_IPADDR'") == {}
+
+
+def test_memory_that_was_asked_for_is_named_as_it_was() -> None:
+    told = _told("#SBATCH --mem=20G\nsrun --mpi=none ./t $SLURM_MEM_PER_NODE")
+    todo = "write what --mem=20G made of it in the command, or under env.SLURM_MEM_PER_NODE"
+    assert told == {"$SLURM_MEM_PER_NODE": todo}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "export OUT=runs/$SLURM_JOB_NAME\nsrun --mpi=none ./t",
+        "srun --mpi=none sh -c './t $SLURM_JOB_NAME'",
+    ],
+)
+def test_a_name_that_the_job_has_not_is_told(line: str) -> None:
+    todo = "give the job that name, or write it in the command, where the program is to have it"
+    assert _told(line) == {"$SLURM_JOB_NAME": todo}
+    assert _told(f"#SBATCH -J bread\n{line}") == {}
+    assert _told(f"#SBATCH -J 'rye bread'\n{line}") == {"$SLURM_JOB_NAME": todo}
+
+
 _SIZES = "#SBATCH --gpus-per-task=2 -c 6\n"
 
 
@@ -71,6 +113,7 @@ def test_a_number_that_a_script_of_the_ranks_reads_is_told_with_its_line() -> No
     todo = "write env.SLURM_GPUS_PER_TASK: 2 in the job file, or the number in that script"
     assert told == {"$SLURM_GPUS_PER_TASK": ("bake.sh:3", todo)}
     assert _of_script("./bake ${SLURM_CPUS_PER_TASK:-1}").keys() == {"$SLURM_CPUS_PER_TASK"}
+    assert _of_script("./bake -j $SLURM_CPUS_ON_NODE").keys() == {"$SLURM_CPUS_ON_NODE"}
 
 
 @pytest.mark.parametrize(

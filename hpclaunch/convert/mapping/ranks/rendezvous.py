@@ -22,8 +22,12 @@ _SET = {
 _OPTION = re.compile(r"--(nnodes|node[-_]rank|master[-_]addr|master[-_]port)(?==|$)")
 
 
+_FIRST_LINE = (
+    r"(head +(-n *|-)1|sed +(-n +(?P<p>['\"]?)1p(?P=p)|(?P<q>['\"]?)1q(?P=q))"
+    r"|awk +'NR *== *1( *\{ *print( \$[01])? *\})?')"
+)
 _FIRST_NODE = re.compile(
-    r"\$\( *(scontrol show hostnames? [^|]*\| *head +(-n *|-)1 *"
+    rf"\$\( *(scontrol show hostnames? [^|]*\| *{_FIRST_LINE} *"
     r"|hostname( -[sfiI]| --(short|fqdn|ip-address))?( *\| *awk '\{ *print \$1 *\}')? *)\)$"
 )
 

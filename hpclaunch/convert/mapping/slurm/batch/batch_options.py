@@ -276,13 +276,15 @@ def _exclusive(each: Asked, draft: Draft) -> None:
 
 def say_shared(draft: Draft) -> None:
     """Say of nodes that nobody else was to be on who may be: a job that asks for fewer GPUs than a node has
-    takes a part of it."""
+    takes a part of it. The script itself saw them all (seen in Slurm 22.05: each GRES of such a node is
+    allocated, and --gres counts for the steps of srun)."""
     gpus = draft.number("gpus_per_node")
     if gpus is None or not 0 < gpus < _OF_WHOLE_NODES:
         return
     todo = (
         f"where a node has more than {gpus}, others may be there too: `exclusive: true` under `slurm` of the "
-        "site's file keeps them off"
+        "site's file keeps them off; the script saw all GPUs of such a node (SLURM_GPUS_ON_NODE, nvidia-smi, "
+        f"what mpirun started beside it), and here {gpus} are taken for them"
     )
     draft.findings[:] = [
         structs.replace(each, todo=todo) if each.why == _WHOLE else each for each in draft.findings
