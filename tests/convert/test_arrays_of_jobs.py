@@ -110,6 +110,20 @@ def test_what_no_line_tells_is_asked() -> None:
     assert job.sweep.grid == {"env.SLURM_ARRAY_TASK_ID": tuple(map(str, range(1, 9)))}
 
 
+def test_a_script_that_does_without_an_array_has_its_own_value_then() -> None:
+    text = f"{HEAD.format(array='')}{RUN} --fold ${{SLURM_ARRAY_TASK_ID:-all}}\n".replace(
+        "#SBATCH --array=\n", ""
+    )
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert found.is_complete
+    assert parse_job(found.job, "job.yaml", "/").value.command == ("python", "train.py", "--fold", "all")
+    (assumed,) = [each for each in found.findings if each.what == "SLURM_ARRAY_TASK_ID"]
+    assert assumed.todo == "where the job was an array convert again with --env SBATCH_ARRAY_INX=1-8"
+    again = convert(classified({"run.sub": text}), Options({"SBATCH_ARRAY_INX": "1-2"}))
+    commands = [each.base for each in variants(parse_job(again.job, "job.yaml", "/"))]
+    assert not [words for words in commands if "all" in words]
+
+
 def _asked(job: str) -> str:
     return next(line for line in job.splitlines() if line.startswith("command:"))
 

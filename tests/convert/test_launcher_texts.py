@@ -252,3 +252,14 @@ def test_what_ranks_may_read_is_exported_to_them(before: str, run: str) -> None:
     script = _SCRIPT.format(before=before, text="").rpartition("srun")[0] + run
     job = script_cases.loaded(convert(classified({"run.sub": script}), Options({})).job)
     assert "ARGS" in job["env"]
+
+
+def test_a_text_with_a_number_of_an_array_that_may_have_none_is_the_shell_s_own(tmp_path: Path) -> None:
+    job = _converted("", "torchrun --nproc_per_node=4 t.py --fold ${SLURM_ARRAY_TASK_ID:-all}")
+    show = tmp_path / "torchrun"
+    show.write_text('#!/bin/sh\nprintf "%s " "$@"\n')
+    show.chmod(0o755)
+    run = subprocess.run(
+        job["command"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True, text=True
+    )
+    assert run.stdout == "--nproc_per_node=4 t.py --fold all "

@@ -85,12 +85,19 @@ class LenientExpander(Expander):
         if not parameters.is_name(name) or self.state.get(name) is not None:
             return False
         if is_others(name):
-            return slurm_options.is_unset(name, self._walker.files.sources)
+            # A script that asks whether it is in an array may be for both.
+            return name not in slurm_options.OF_ARRAYS and self._is_of_no_option(name)
         return name not in self._walker.wanted
+
+    def _is_of_no_option(self, name: str) -> bool:
+        """Whether it is one that Slurm sets by an option that nobody gave."""
+        if name in slurm_options.OF_ARRAYS and self.state.get(slurm_options.BY_VARIABLE) is not None:
+            return False
+        return slurm_options.is_unset(name, self._walker.files.sources)
 
     def untouched(self, expansion: Parameter) -> list[Value] | None:
         name = expansion.name
-        if expansion.operator in _TESTS and slurm_options.is_unset(name, self._walker.files.sources):
+        if expansion.operator in _TESTS and self._is_of_no_option(name):
             return []
         if not is_others(name):
             # A default counts wherever else the name is read, but where the script does not go on without it.
@@ -147,6 +154,7 @@ class LenientExpander(Expander):
     def _tested(self, fields: Fields, expansion: Parameter, values: list[Value] | None) -> None:
         name, operator = expansion.name, expansion.operator
         missed = self.nobody_gave(name) or self._is_untold_argument(name)
+        missed |= name in slurm_options.OF_ARRAYS
         if values == [] and operator in _TESTS and not expansion.all_of and missed:
             operand = expansion.operand if operator in _DEFAULTS else None
             self._walker.assume(name, self._aside(operand or NOTHING))

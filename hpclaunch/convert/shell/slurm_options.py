@@ -7,8 +7,14 @@ from functools import lru_cache
 
 from hpclaunch.convert.reading import Source
 
+OF_ARRAYS = tuple(
+    f"SLURM_ARRAY_{name}" for name in ("JOB_ID", "TASK_COUNT", "TASK_ID", "TASK_MAX", "TASK_MIN", "TASK_STEP")
+)
+# What gives a job an array beside the option.
+BY_VARIABLE = "SBATCH_ARRAY_INX"
 # By the option that gives them, with its letter.
 _OPTIONS = {
+    **dict.fromkeys(OF_ARRAYS, "array a"),
     "SLURM_CPUS_PER_GPU": "cpus-per-gpu",
     "SLURM_CPUS_PER_TASK": "cpus-per-task c",
     "SLURM_DISTRIBUTION": "distribution m",
@@ -42,6 +48,7 @@ def is_unset(name: str, sources: Sequence[Source]) -> bool:
     long, _, letter = option.partition(" ")
     ways = [rf"--{long}(?![\w-])"] if long else []
     ways += [rf"(?<!\S)-{letter}"] if letter else []
+    ways += [BY_VARIABLE] if name in OF_ARRAYS else []
     if not ways:
         return True
     asks = re.compile("|".join(ways))

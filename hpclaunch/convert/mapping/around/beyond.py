@@ -313,6 +313,8 @@ def defaults(reading: ShellReading, draft: Draft) -> None:
 
 
 def _where_set(name: str) -> str:
+    if name in slurm_options.OF_ARRAYS:
+        return f"where the job was an array convert again with --env {slurm_options.BY_VARIABLE}=1-8"
     if is_secret(name):
         return (
             f"where the operator had set it convert again with --env {name}=... and any text for the secret "

@@ -36,6 +36,8 @@ _SAME = frozenset(
         *("JOB_NUM_NODES", "ARRAY_JOB_ID", "ARRAY_TASK_ID"),
     )
 ) | {"MASTER_ADDR", "MASTER_PORT"}
+# With a default, as a job of no array has none of them: the text's own shell tells which it is.
+_PERHAPS = re.compile(r"\$\{SLURM_ARRAY_\w+:?[-=+?]")
 # What each rank may do as well as the one process of a node that did it: nothing that writes files.
 _FOR_EACH = that("says", "looks", "enters") | {"set", "unset", "shopt", "ulimit", "module", "nvidia-smi"}
 _GIVEN = re.compile(r"(?:[A-Za-z_]\w*=[\w./:,@%+-]*\s+)+")  # variables in front of the launcher
@@ -73,6 +75,8 @@ def started(reading: ShellReading, command: Command, words: Sequence[Value]) -> 
     a login shell, does what a node needs once, or hands variables to the program that only its own shell
     knows."""
     if len(words) != 3 or program_of(words) not in SHELLS or known(words[1]) != "-c":
+        return None
+    if any(_PERHAPS.search(part) for part in words[2] if isinstance(part, str)):
         return None
     if _MAY.search(shown(words[2])) is None or not _are_few(reading):
         return None
