@@ -55,6 +55,13 @@ def _job(found: Conversion) -> dict[str, Any]:
         ("export I_MPI_PIN_PROCESSOR_LIST=0,8,16,24\nmpiexec.hydra -ppn 4 ./t", _NONE),
         ("mpirun -genv I_MPI_PIN_DOMAIN numa -ppn 4 ./t", _NONE),
         ("export I_MPI_PIN=off\nmpiexec.hydra -ppn 4 ./t", _NONE),
+        ("export GOMP_CPU_AFFINITY='0-7 16'\nmpirun -np 8 ./t", _NONE),
+        ("export KMP_AFFINITY='explicit,proclist=[0-7]'\nsrun --mpi=pmix ./t", _NONE),
+        ("export OMP_PLACES='{0:4},{4:4}'\nsrun --mpi=pmix ./t", _NONE),
+        ("export OMP_PLACES=cores KMP_AFFINITY=compact\nsrun --mpi=pmix ./t", {}),
+        ("mpirun -np 8 hwloc-bind socket:0 ./t", _NONE),
+        ("srun --mpi=pmix likwid-pin -c 0-7 ./t", _NONE),
+        ("srun --mpi=pmix ./t likwid-pin.log", {}),
         ("export MV2_CPU_MAPPING=0:8:16:24\nsrun --mpi=pmi2 ./t", _NONE),
         ("export I_MPI_PIN=off I_MPI_PIN_DOMAIN=numa\nsrun --mpi=pmi2 ./t", {}),
         (

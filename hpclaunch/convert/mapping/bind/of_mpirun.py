@@ -43,6 +43,13 @@ _OF_LIBRARY = re.compile(
     r"I_MPI_PIN_(?:DOMAIN|PROCESSOR_LIST|PROCS|PROCESSOR_EXCLUDE_LIST|ORDER|CELL)"
     r"|MV2_CPU_(?:MAPPING|BINDING_POLICY|BINDING_LEVEL)|MV2_HYBRID_BINDING_POLICY"
 )
+# CPUs by number, to which the OpenMP of a rank binds its threads (libgomp's manual, GOMP_CPU_AFFINITY; OpenMP
+# 5.2, 21.1.6; Intel's compiler reference, "Thread Affinity Interface").
+_BY_NUMBER = {
+    "GOMP_CPU_AFFINITY": re.compile(r"\s*\d"),
+    "KMP_AFFINITY": re.compile(r".*\bproclist="),
+    "OMP_PLACES": re.compile(r"\s*\{"),
+}
 _SWITCHES = frozenset(("I_MPI_PIN", "MV2_ENABLE_AFFINITY"))
 _OFF = frozenset(("0", "off", "no", "disable"))
 
@@ -71,7 +78,13 @@ def of_library(given: Mapping[str, Value], places: Places, draft: Draft, *, by_m
     switched off counts where an mpirun (`by_mpirun`) would have bound by it."""
     off = [name for name in _SWITCHES if (known(given.get(name, ())) or "").lower() in _OFF]
     names = [name for name in given if _OF_LIBRARY.fullmatch(name)]
-    if off and by_mpirun:
+    numbered = [name for name, value in given.items() if _has_numbers(name, value)]
+    if numbered:
+        what = ", ".join(numbered)
+        why = (
+            "each rank's OpenMP binds its threads to these CPUs, of which a rank that is bound may have none"
+        )
+    elif off and by_mpirun:
         what, why = (
             off[0],
             "no rank was bound; without these keys hpclaunch gives each the cores beside its GPU",
@@ -84,6 +97,10 @@ def of_library(given: Mapping[str, Value], places: Places, draft: Draft, *, by_m
     for kind in ("cpus", "memory"):
         draft.put(("bind", kind), "none", places, what, why=why)
     return True
+
+
+def _has_numbers(name: str, value: Value) -> bool:
+    return name in _BY_NUMBER and _BY_NUMBER[name].match(known(value) or "") is not None
 
 
 def overruled(layer: Layer | None, names: Iterable[str]) -> list[str]:
@@ -101,7 +118,8 @@ def of_env(places: Places, draft: Draft) -> None:
         for key, fact in draft.facts.items()
         if key[0] == "env" and isinstance(fact.value, str)
     }
-    names = [name for name in given if name in _SWITCHES or _OF_LIBRARY.fullmatch(name)]
+    reads = {*_SWITCHES, *_BY_NUMBER}
+    names = [name for name in given if name in reads or _OF_LIBRARY.fullmatch(name)]
     its = [place for name in names for place in draft.facts["env", name].places]
     if ("bind", "cpus") not in draft.facts and of_library(given, its or places, draft, by_mpirun=True):
         draft.findings[:] = [each for each in draft.findings if each.became != "bind: cpus: local"]
