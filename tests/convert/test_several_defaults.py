@@ -31,3 +31,27 @@ def test_one_of_all_lines_is_told_alone(lines: str) -> None:
     said = _assumed(lines, "WIDTH")
     assert said.became == "its default: 4"
     assert [each.line for each in said.places] == [3]
+
+
+@pytest.mark.parametrize(
+    ("lines", "given"),
+    [
+        ("FLOUR=$MILL\nexport WIDTH=${FLOUR:-rye}", ""),
+        ("FLOUR=${MILL}\n: ${FLOUR:=rye}\nexport WIDTH=$FLOUR", ""),
+        ("FLOUR=$MILL\nif [ -z $FLOUR ]; then FLOUR=rye; fi\nexport WIDTH=$FLOUR", ""),
+        ('FLOUR="$MILL"\n[[ -n "$FLOUR" ]] || FLOUR=rye\nexport WIDTH=$FLOUR', ""),
+        ("MILL=$MILL\nexport WIDTH=${MILL:-rye}", ""),
+        ("FLOUR=$MILL\nexport WIDTH=${FLOUR:-rye}", "oats"),
+    ],
+)
+def test_a_default_of_a_variable_that_has_another_one_s_value_counts(lines: str, given: str) -> None:
+    text = f"{_HEAD}{lines}\nsrun --mpi=none ./t\n"
+    found = convert(classified({"run.sub": text}), Options({"MILL": given} if given else {}))
+    assert f"WIDTH: {given or 'rye'}" in found.job
+    assert ("MILL" in [each.what for each in found.findings if each.kind == "assumed"]) is (not given)
+    assert "inherit" not in found.job or "MILL=$MILL" in lines
+
+
+def test_what_the_script_does_not_go_on_without_is_no_default_of_its_copy() -> None:
+    text = f"{_HEAD}: ${{MILL:?which one}}\nFLOUR=$MILL\nexport WIDTH=${{FLOUR:-rye}}\nsrun --mpi=none ./t\n"
+    assert "rye" not in convert(classified({"run.sub": text}), Options({})).job

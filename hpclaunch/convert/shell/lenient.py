@@ -36,6 +36,7 @@ _OF_SCHEDULERS = ("PBS_", "LSB_", "SGE_", "OMPI_COMM_WORLD_", "PMI_", "PMIX_", "
 # Slurm sets these in some jobs alone: in those of an array, and in those that were started again.
 _NOT_ALWAYS = ("SLURM_ARRAY_", "SLURM_RESTART_COUNT")
 _DEFAULTS = (":-", "-", ":=", "=")
+_FILLS = (":-", ":=")
 _OF_SIZE = ("-N", "-n", "-G", *(f"--{option}" for option in KEYS))
 _TESTS = (*_DEFAULTS, ":+", "+")
 # Lists that modules and images give nearly every job: X=/more:${X:-} goes on with what a rank has.
@@ -149,7 +150,20 @@ class LenientExpander(Expander):
         if expansion.operator in _TESTS and self._is_untold_argument(name):
             self._walker.ask_argument()
             return []
+        if expansion.operator in _FILLS and self._copied(name):
+            return [()]
         return super().values(expansion)
+
+    def _copied(self, name: str) -> str:
+        """The variable whose value this one has, and no more, where nobody gave that one; "" for none."""
+        variable = self.state.get(name)
+        value = variable.value if variable is not None else None
+        part = value[0] if isinstance(value, tuple) and len(value) == 1 else None
+        if not isinstance(part, Unknown) or part.kind != "variable" or not parameters.is_name(part.name):
+            return ""
+        is_given = is_others(part.name) or part.name in self._walker.required
+        is_given |= part.name != name and self.state.get(part.name) is not None
+        return "" if is_given else part.name
 
     def _tested(self, fields: Fields, expansion: Parameter, values: list[Value] | None) -> None:
         name, operator = expansion.name, expansion.operator
@@ -158,6 +172,8 @@ class LenientExpander(Expander):
         if values == [] and operator in _TESTS and not expansion.all_of and missed:
             operand = expansion.operand if operator in _DEFAULTS else None
             self._walker.assume(name, self._aside(operand or NOTHING))
+        if operator in _FILLS and (copied := self._copied(name)):
+            self._walker.assume(copied, self._aside(expansion.operand or NOTHING))
         if operator in (":?", "?") and name in self._walker.wanted:
             self._walker.required.add(name)
         self._decides = operator in (":+", "+") and self._says_a_size(name, expansion.operand or NOTHING)
@@ -241,8 +257,10 @@ class LenientExpander(Expander):
             part = value[0] if len(value) == 1 else None
             if isinstance(part, Unknown) and part.kind == "variable":
                 is_unset = self.nobody_tested(part.name) or self.nobody_gave(part.name)
-                name = part.name if is_unset else ""
-        if self.nobody_gave(name) or self.nobody_tested(name):
+                name = part.name if is_unset or self._is_only_copied(part.name) else ""
+        copied = self._copied(name)
+        name = copied if self._is_only_copied(copied) else name
+        if self.nobody_gave(name) or self.nobody_tested(name) or self._is_only_copied(name):
             self._walker.assume(name, ())
             return given(())
         value = self.value(word)
@@ -250,6 +268,11 @@ class LenientExpander(Expander):
         if names and not all(name.startswith(_NOT_ALWAYS) for name in names):
             return _FILLED
         return given(value, word.written)
+
+    def _is_only_copied(self, name: str) -> bool:
+        """Whether no more asks for it than others that got its value."""
+        is_given = not parameters.is_name(name) or is_others(name) or self.state.get(name) is not None
+        return not is_given and self._walker.is_only_copied(name)
 
     def nobody_tested(self, name: str) -> bool:
         """Whether the only mention of it that asks for a value is the one in this command."""

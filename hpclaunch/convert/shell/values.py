@@ -52,6 +52,7 @@ class Values(Shell):
         self.wanted: dict[str, dict[Place, None]] = {}
         # Variables that are exported where the script's own shell begins with them alone, and who reads them.
         self.handed: dict[str, Place] = {}
+        self._copies: dict[str, set[Place]] = {}  # where another variable got its value, and no more
         self.required: set[str] = set()
         self.late: set[str] = set()  # of these, which were taken for unset before
         self.setters: list[Setter] = []
@@ -75,12 +76,29 @@ class Values(Shell):
         name = assignment.name
         from_outside = exports is None and self.state.get(name) is None
         super().assign(assignment, keyed, exports)
+        self._note_copy(name)
         is_given = name in self.wanted or name in _OF_LOGIN
         after = self.state.get(name) if from_outside and is_given else None
         if after is not None and not isinstance(after.value, Array):
             self.state.set(name, structs.replace(after, exported=after.value is not None))
             if name in self.wanted and name not in self.required:
                 self.handed[name] = next(iter(self.wanted[name]), self.place)
+
+    def _note_copy(self, name: str) -> None:
+        variable = self.state.get(name)
+        value = variable.value if variable is not None else None
+        part = value[0] if isinstance(value, tuple) and len(value) == 1 else None
+        if (
+            isinstance(part, Unknown)
+            and part.kind == "variable"
+            and self.place in self.wanted.get(part.name, ())
+        ):
+            self._copies.setdefault(part.name, set()).add(self.place)
+
+    def is_only_copied(self, name: str) -> bool:
+        """Whether nothing but other variables has asked for its value."""
+        copies = self._copies.get(name, set())
+        return bool(copies) and name not in self.required and copies.issuperset(self.wanted.get(name, ()))
 
     def require(self, names: Sequence[str], since: int) -> None:
         """Say that the script goes on only with these: they are not taken for unset, as was assumed."""

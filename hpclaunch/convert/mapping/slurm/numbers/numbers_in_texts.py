@@ -97,7 +97,7 @@ def _in_command(
             return None
         why = f"sbatch called the job {named}, and in this one it is {fact.value}"
         return why, "give the job that name, or write it in the command, where the program is to have it"
-    if name in _OF_STEP and not made:
+    if name in _OF_STEP and not made and any(name in source.text for source in reading.sources):
         why = "srun sets it in its ranks, and the script read nothing of it, where each rank of the job does"
         return why, "take it out of the command where nothing was right"
     if (name in _CORES and not found.whole) or (name == _TASKS and not _as_many(found, draft)):
