@@ -3,7 +3,7 @@ so."""
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
@@ -18,6 +18,12 @@ _OPTION = Place("--args")
 _ARGUMENT = re.compile(r"\$\{?[1-9@*#]")
 _ARGUMENT_WHOLE = re.compile(r"\$\{[1-9@*#]\d*\}")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+# Where a question names variables: in the shell's own words, and as what it speaks of. Its other words may be
+# names of the script too: `nodes`, `config`, `run`.
+_NAMED = re.compile(
+    r"\$\(\([^$]{0,200}|\$\{?[#!]?[A-Za-z_]\w*|(?:^|[:;,] |\band |\bvalue of )[A-Za-z_]\w*(?= is\b|,|$)",
+    re.ASCII,
+)
 _MOST_WAYS = 20
 _SAID = "comes from the script's arguments, which --args gives"
 # What a question says of the one part of a command that is not told, where it may have several.
@@ -54,8 +60,8 @@ def told(reading: ShellReading, draft: Draft) -> list[Finding]:
         )
         if not fact.is_open or finding is None:
             continue
-        text = f"{finding.what} {fact.question}"
-        if _ARGUMENT.search(text) or not names.isdisjoint(_WORD.findall(text)):
+        said = (finding.what, fact.question)
+        if any(map(_ARGUMENT.search, said)) or not names.isdisjoint(_named(said)):
             question = f"{fact.question}; {_which(fact.question)} {_SAID}{several}"
             todo = (
                 f"write it in the job file, give --set {dotted(key)}=..., or convert again with --args "
@@ -64,6 +70,13 @@ def told(reading: ShellReading, draft: Draft) -> list[Finding]:
             draft.facts[key] = structs.replace(fact, question=question)
             draft.findings[number] = structs.replace(finding, why=question, todo=todo)
     return found
+
+
+def _named(texts: Iterable[str]) -> Iterator[str]:
+    """The variables that texts for people may name."""
+    for text in texts:
+        for each in _NAMED.findall(text):
+            yield from _WORD.findall(each)
 
 
 def _which(question: str) -> str:

@@ -193,6 +193,18 @@ def test_a_question_that_arguments_answer_names_the_option_that_gives_them(text:
     assert (job["image"], job["command"], job["nodes"]) == ("b.sqsh", ["./t", "--lr", "0.1"], "1")
 
 
+def test_a_word_of_a_question_is_no_variable_that_has_the_same_name() -> None:
+    text = (
+        "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 -t 60\n"
+        'config="-c $1"\nnodes=$2\ntasks="$3"\nsrun ./train $config $nodes $tasks\n'
+    )
+    found = convert(classified({"run.sub": text}), Options({}))
+    questions = {each.key: each for each in found.findings if each.kind == "question" and each.key}
+    assert "which --args gives" in questions["command"].why
+    for key in ("mpi", "gpus_per_node"):
+        assert "--args" not in questions[key].why + questions[key].todo
+
+
 @pytest.mark.parametrize(("word", "option"), [("$1", "--args"), ('"${2}"', "--args"), ("$MODE", "--env")])
 def test_a_run_under_a_condition_says_what_decides_it(word: str, option: str) -> None:
     head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
