@@ -18,6 +18,7 @@ def _said(line: str) -> list[tuple[str, int]]:
 @pytest.mark.parametrize("mark", ["BATCH", "SBTACH", "SBACH", "SSBATCH", "sbatch", "SBATCHS"])
 def test_a_misspelt_mark_is_a_defect(mark: str) -> None:
     assert _said(f"#{mark} --time=1:00:00") == [(f"#{mark} --time=1:00:00", 3)]
+    assert _said(f"#{mark} -N 2 -t 60  # an hour") == [(f"#{mark} -N 2 -t 60  # an hour", 3)]
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,8 @@ def test_a_misspelt_mark_is_a_defect(mark: str) -> None:
         "#SBATCH --time=1:00:00",
         "##SBATCH --time=1:00:00",  # as people switch one off
         "# SBATCH --time=1:00:00",
+        "#sbatch -p gpu --reservation=lab train.sbatch",  # how to submit it
+        "#sbatch -N 2 ./train.sh big  # or small",
         "#PBS -l walltime=1:00:00",
         "#BATCH of inputs",
         "#PATCH - see below",

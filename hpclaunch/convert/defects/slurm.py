@@ -8,6 +8,7 @@ from itertools import chain, dropwhile, takewhile
 from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.mapping.slurm.batch.asked import OF_SBATCH, submitting
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs import srun
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.shell.directives import begins_command
 from hpclaunch.readback.shell import tree
@@ -163,10 +164,18 @@ def _misspelt(reading: ShellReading) -> Iterator[Finding]:
     as it stands (_opt_batch_script in src/sbatch/opt.c)."""
     for number, line in _head(reading):
         word = _COMMENT_WITH_OPTION.match(line)
-        if word and word[1] != "SBATCH" and get_close_matches(word[1].upper(), ["SBATCH"], cutoff=_ALIKE):
+        if word is None or word[1] == "SBATCH" or _is_command(line):
+            continue
+        if get_close_matches(word[1].upper(), ["SBATCH"], cutoff=_ALIKE):
             why = f"sbatch reads lines that begin with #SBATCH, and takes #{word[1]} for a comment"
             todo = "where it is meant write it in the job file"
             yield Finding("defect", (Place(reading.script, number),), line.strip(), why=why, todo=todo)
+
+
+def _is_command(line: str) -> bool:
+    """Whether a comment is a call of sbatch, which names a script: it tells people how to submit."""
+    words = [(each,) for each in line[1:].partition(" #")[0].split()]
+    return words[0] == ("sbatch",) and bool(srun.read(words)[1])
 
 
 def by_prefix(value: str, place: Place, options: Options) -> Iterator[Finding]:
