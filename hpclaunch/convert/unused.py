@@ -37,6 +37,7 @@ _NOT_STARTED = (
     "no line of the other files starts it, and what it says of ranks, variables and binding is in no job "
     "file: where it is what the job is for convert it alone, or write it as `command`"
 )
+_LEFT_OUT = "nothing of the job starts it: see what is said of the lines that name it"
 
 
 def _of_operator(name: str, inputs: Sequence[Input]) -> Finding:
@@ -62,6 +63,17 @@ def _is_of_step(file: Input, findings: Sequence[Finding]) -> bool:
     return any(each.became.startswith(_STEPS) and named.search(each.what) for each in findings)
 
 
+def _is_left_out(file: Input, inputs: Sequence[Input], findings: Sequence[Finding]) -> bool:
+    """Whether the lines that name it start nothing of the job, and no other script beside the ranks does."""
+    named = _name_of(file)
+    its = [each for each in findings if named.search(each.what)]
+    if not its or any(each.kind not in ("left", "without effect") for each in its):
+        return False
+    return not any(
+        each.role == "rank script" and each is not file and named.search(each.text) for each in inputs
+    )
+
+
 def _name_of(file: Input) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.-]){re.escape(basename(file.name))}(?![\w.-])")
 
@@ -77,6 +89,8 @@ def told(inputs: Sequence[Input], options: Options, findings: Sequence[Finding])
                 what, todo = "a script of a step of the job", "it stays as it is: the step starts it"
             elif each.role == "rank script" and not _is_named(each, inputs):
                 todo = _NOT_STARTED
+            elif each.role in ("program", "rank script") and _is_left_out(each, inputs, findings):
+                todo = _LEFT_OUT
             found.append(Finding("unread", (Place(each.name),), what, todo=todo))
     for name in options.environment:
         if f"--env {name}" not in named:

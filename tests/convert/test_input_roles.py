@@ -167,6 +167,30 @@ def test_a_script_that_a_step_starts_is_said_to_be_of_that_step() -> None:
 @pytest.mark.parametrize(
     "lines",
     [
+        "case ${MODE:-all} in\nall) ./all.sh;;\none) ./one.sh;;\nesac\n",
+        "srun --mpi=none ./one.sh &\nsrun --mpi=none ./all.sh\n",
+    ],
+)
+def test_a_script_that_only_lines_left_out_start_is_not_said_to_be_started(lines: str) -> None:
+    go = f"#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:2 -t 5\n{lines}"
+    texts = {"go.sub": go, "one.sh": "python one.py\n", "all.sh": "python t.py\n"}
+    found = convert(classified(texts), Options({}))
+    assert "all.sh" in str(loaded(found.job)["command"])
+    (its,) = [each for each in found.findings if each.kind == "unread" and each.places[0].file == "one.sh"]
+    assert "nothing of the job starts it" in its.todo
+
+
+def test_a_program_that_the_script_of_the_ranks_starts_is_said_to_be_started() -> None:
+    go = "#!/bin/bash\n#SBATCH -n 1 --gres=gpu:2 -t 5\necho 'one.py in all.sh'\nsrun --mpi=none ./all.sh\n"
+    texts = {"go.sub": go, "one.py": "import torch\n", "all.sh": "ulimit -l unlimited\npython one.py\n"}
+    found = convert(classified(texts), Options({}))
+    (its,) = [each for each in found.findings if each.kind == "unread" and each.places[0].file == "one.py"]
+    assert "the job's command starts it" in its.todo
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
         'SETUP="$ROOT/etc/setup.sh"\nsource "$SETUP"',
         "export SETUP=$(git rev-parse --show-toplevel)/setup.sh\n. ${SETUP}",
         "SETUP=setup.sh\n[ -f $SETUP ] && source $SETUP",
