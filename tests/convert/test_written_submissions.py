@@ -252,3 +252,31 @@ def test_a_script_that_sbatch_reads_has_no_words_behind_its_name() -> None:
     text = '#!/bin/bash\nA="$@"\nsbatch -N 2 -t 9 <<E\n#!/bin/bash\nsrun --mpi=none ./t $A "\\$@"\nE\n'
     found = convert(classified({"go.sh": text}), Options({}, arguments=("-x", "1")))
     assert loaded(found.job or "")["command"] == ["./t", "-x", "1"]
+
+
+@pytest.mark.parametrize(
+    "writes",
+    [
+        'text=$(cat <<EOT\n{}EOT\n)\nf=$(mktemp)\necho "$text" > "$f"\nsbatch "$f"\n',
+        'text=$(cat <<EOT\n{}EOT\n)\n: "$1"\nprintf "%s\\n" "$text" > j.sh\nsbatch j.sh\n',
+        "cat <<EOT > j.sh\n{}EOT\nsbatch j.sh\n",
+    ],
+)
+@pytest.mark.parametrize("behind", ["", "# a line\n" * 40])
+def test_lines_of_a_text_that_a_variable_had_are_those_where_it_stands(writes: str, behind: str) -> None:
+    text = "#!/bin/bash\n#SBATCH -N 2 -t 30\n#SBATCH --gres=gpu:$2\nexport MODE=fast\nsrun -n 2 ./t\n"
+    outer = f"#!/bin/bash\nout=$1\n{writes.format(text)}{behind}"
+    found = convert(classified({"submit.sh": outer}), Options({}))
+    lines = {line: number for number, line in enumerate(outer.split("\n"), 1)}
+    its = {each.became or each.key: each.places[0].line for each in found.findings}
+    assert its["nodes: 2"] == lines["#SBATCH -N 2 -t 30"]
+    assert its["gpus_per_node"] == lines["#SBATCH --gres=gpu:$2"]
+    assert its["env.MODE: fast"] == lines["export MODE=fast"]
+
+
+def test_lines_of_a_text_that_echo_itself_has_are_those_of_echo() -> None:
+    text = "#!/bin/bash\n#SBATCH -N 2 -t 30\n#SBATCH --gres=gpu:2\nsrun --mpi=none -n 2 ./t"
+    outer = f"#!/bin/bash\ncat <<E\n$1\n$2\n$3\n$4\nE\necho '{text}' > j.sh\nsbatch j.sh\n"
+    found = convert(classified({"submit.sh": outer}), Options({}))
+    its = {each.became: each.places[0].line for each in found.findings}
+    assert (its["nodes: 2"], its["gpus_per_node: 2"]) == (9, 10)

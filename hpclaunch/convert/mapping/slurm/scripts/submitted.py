@@ -2,7 +2,7 @@
 same of qsub, bsub and the like, where the script asks no scheduler itself."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from posixpath import normpath
 from typing import TypeVar
@@ -12,6 +12,7 @@ from msgspec import structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch import export
 from hpclaunch.convert.mapping.slurm.numbers.sizes import sizes
+from hpclaunch.convert.mapping.slurm.scripts import lines_of_texts
 from hpclaunch.convert.mapping.slurm.starts import alone
 from hpclaunch.convert.mapping.words.texts import is_here
 from hpclaunch.convert.programs import srun
@@ -32,7 +33,6 @@ _Timed = TypeVar("_Timed", Assigned, Sourced)
 _GO = frozenset(("cd", "pushd", "popd"))
 _STANDS = re.compile(rf"\$\{{{STANDS}\d+\}}")
 _VALUE = re.compile(r"\$\{\w+\}")
-_PUTS_IN = re.compile(r"[$`\\]")
 _OF_SUBMITTER = (
     "it is of the job that submits this one: sbatch reads the lines of the script that it is given, and "
     "no others"
@@ -180,7 +180,10 @@ def _read(
     text, unknown = with_names(tuple(_of_loop(part, command) for part in given))
     text = _with_lines_of_sbatch(text) if whole else text
     parts = (*unknown.items(), *more)
-    first = _first(reading, place, given) if whole and place.line else place.line
+    first = place.line
+    if whole:
+        own = next((each.text for each in reading.sources if each.name == place.file), "")
+        first, text = lines_of_texts.placed(own, place, given, text)
     source = Source(place.file, "\n" * (first - 1) + text)
     handed = dict(_exported(command, text))
     exported = {name: value for name, each in handed.items() if (value := known(each)) is not None}
@@ -193,30 +196,6 @@ def _read(
         return inner
     again = _joined(reading, command, source, {**exported, **numbers}, parts, whole=whole)
     return _with_own_names(again, unknown)
-
-
-def _first(reading: ShellReading, place: Place, given: Value) -> int:
-    """The line of the file on which the text begins: behind the command, or in another here-document, that of
-    a call of the function that the command is in."""
-    lines = shown(given).split("\n")
-    first = max(place.last, place.line) - len(lines) + 1
-    if first > place.line:
-        return first
-    texts = (each.text for each in reading.sources if each.name == place.file)
-    own = next(texts, "").split("\n")
-    for number in range(len(own) - 1, 0, -1):
-        if "<<" in own[number - 1] and _is_there(own, number, lines):
-            return number + 1
-    return place.line
-
-
-def _is_there(own: Sequence[str], begin: int, lines: Sequence[str]) -> bool:
-    """Whether those of a file from `begin` on are the lines of the text, but for what the shell puts in."""
-    count = len(lines) - 1  # it ends with the end of a line
-    if begin + count >= len(own):
-        return False
-    pairs = ((own[begin + index], lines[index]) for index in range(count))
-    return all(a == b or _PUTS_IN.search(a) for a, b in pairs)
 
 
 def _with_lines_of_sbatch(text: str) -> str:
