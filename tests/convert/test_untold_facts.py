@@ -272,6 +272,24 @@ def test_the_one_command_that_is_understood_is_told_to_be_that(lines: str) -> No
     assert ("that is understood" in assumed) == bool(lines)
 
 
+@pytest.mark.parametrize(
+    ("lines", "other"),
+    [
+        ("if command -v uv; then\n  exec uv run fit --fast\nfi\n", "exec uv run fit --fast (run.sub:4)"),
+        ("case $(hostname) in\na*) fit_a --fast;;\nesac\n", "fit_a --fast (run.sub:4)"),
+        ("test -d /data || report nothing\n", ""),
+        ("if [ -d /old ]; then mv /old /new; fi\n", ""),
+    ],
+)
+def test_what_a_condition_decides_on_may_be_the_run_beside_the_one_that_is_taken(
+    lines: str, other: str
+) -> None:
+    job, found = _of("-n 1 -t 60", f"{lines}bin/fit --all\n")
+    assert job["command"] == ["bin/fit", "--all"]
+    (assumed,) = [each.why for each in found.findings if each.became == "command"]
+    assert assumed.partition("a condition decides on: ")[2] == other
+
+
 def _of_run(text: str) -> tuple[dict[str, Any], Conversion]:
     found = convert(classified({"run.sub": text}), Options({}))
     return loaded(found.job), found

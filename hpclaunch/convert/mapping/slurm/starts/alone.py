@@ -58,6 +58,8 @@ _NO_RUN = _HELPS | that("builds", "compiles").union(
 _AROUND = (*IN_FRONT, *ENVIRONMENTS, *BINDERS)
 _OF_DEVICES = re.compile(r"nvidia-\S+|rocm-\S+|ibstat\w*|ibv_\w+")
 _OF_BATCH = re.compile(r"#SBATCH[ \t]+-")
+_OF_BRANCH = re.compile(r": (?:not \()?(?:if|elif|case) ")
+_MOST_SHOWN = 3
 _FILE = re.compile(r"\.(?:py|sh|bash|jl|R|pl)$")  # of a program, as its name ends
 _OF_ITSELF = frozenset(("-V", "-VV", "-version", "--version", "--help"))  # a program tells it, and ends
 _FAR = ("config_file", "use_deepspeed", "deepspeed_", "mpirun_hostfile")  # what accelerate goes by
@@ -119,7 +121,10 @@ def only(reading: ShellReading, found: Allocation, draft: Draft) -> Step | None:
     command = unknown[0]
     unread = any(each.program == "eval" for each in reading.commands)
     known_of = "that is understood " if unread else ""
-    why = f"nothing starts ranks, and no other command of the script {known_of}may be the run"
+    perhaps = [each for each in reading.commands if _is_on_condition(each) and _may_be_one(each)]
+    but = "; ".join(f"{each.brief()} ({each.place})" for each in perhaps[:_MOST_SHOWN])
+    but = f", but for what a condition decides on: {but}" if but else ""
+    why = f"nothing starts ranks, and no other command of the script {known_of}may be the run{but}"
     todo = "where it is none write `command` in the job file"
     draft.say("assumed", (command.place,), command.written, became="command", why=why, todo=todo)
     found_step = of_script(reading, command)
@@ -152,7 +157,17 @@ def of_script(reading: ShellReading, command: Command) -> Step:
 
 
 def _may_be_anything(command: Command) -> bool:
-    if command.within or command.signals or command.conditions or command.loops or command.pipeline[0] > 0:
+    return not command.conditions and _may_be_one(command)
+
+
+def _is_on_condition(command: Command) -> bool:
+    """Whether an `if` or a `case` decides on it, and not only whether another command failed."""
+    return bool(command.conditions) and all(map(_OF_BRANCH.search, command.conditions))
+
+
+def _may_be_one(command: Command) -> bool:
+    """Whether nothing is known of it, so that it may be the run where it is executed."""
+    if command.within or command.signals or command.loops or command.pipeline[0] > 0:
         return False
     found = layers(command.words)
     its = found[-1].words
