@@ -25,6 +25,7 @@ _NAMED = re.compile(
     re.ASCII,
 )
 _MOST_WAYS = 20
+_MOST_SHOWN = 4
 _SAID = "comes from the script's arguments, which --args gives"
 # What a question says of the one part of a command that is not told, where it may have several.
 _DOUBT = re.compile(r"and (\S.*) is known only where the script runs$", re.DOTALL)
@@ -107,6 +108,16 @@ def _several(reading: ShellReading) -> str:
     ):
         return ""
     return f" ({', '.join(lines)}: other words each time, and each of them is a job of its own)"
+
+
+def of_default(reading: ShellReading, number: int) -> str:
+    """Why an argument has its default: nobody gave it, or what starts the script gives others each time."""
+    given = [each.words[number - 1] for each in reading.started if len(each.words) >= number]
+    if not given or reading.arguments is not None:
+        return "nobody gave it"
+    ways = list(dict.fromkeys(map(shown, given)))
+    more = ", ..." if len(ways) > _MOST_SHOWN else ""
+    return f"what starts the script gives it words of its own ({', '.join(ways[:_MOST_SHOWN])}{more})"
 
 
 def unused() -> Finding:

@@ -62,3 +62,20 @@ def test_without_words_the_submitters_are_asked_for() -> None:
     found = _converted('sbatch -N "$1" job.sbatch "$2"')
     assert loaded(found.job)["nodes"] == ASK
     assert any("--args gives" in each.why for each in found.findings if each.key == "nodes")
+
+
+@pytest.mark.parametrize(
+    ("submitter", "why"),
+    [
+        ("sbatch job.sbatch x a\nsbatch job.sbatch x b", "gives it words of its own (a, b)"),
+        ('for n in a b; do sbatch job.sbatch x "$n"; done', "gives it words of its own (${n})"),
+        ('go() { sbatch job.sbatch x "$1"; }\ngo a\ngo b', "gives it words of its own (a, b)"),
+        ("sbatch -N 1 job.sbatch x\nsbatch job.sbatch y", "nobody gave it"),
+    ],
+)
+def test_a_default_is_not_said_to_count_where_each_submission_has_words_of_its_own(
+    submitter: str, why: str
+) -> None:
+    found = _converted(submitter)
+    (said,) = (each for each in found.findings if each.what == "$2, an argument of the script")
+    assert why in said.why

@@ -4,6 +4,7 @@ own. Each is said, and what it makes uncertain is asked for."""
 import re
 from collections.abc import Sequence
 
+from hpclaunch.convert import arguments
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import guards
 from hpclaunch.convert.mapping.around.at_once import AT_ONCE
@@ -300,12 +301,13 @@ def defaults(reading: ShellReading, draft: Draft) -> None:
         if default and len(its) > 1 and not is_secret(each.name):
             became = f"its defaults, each where it stands: {', '.join(list(its)[:_MOST_DEFAULTS])}"
             places = list(its.values())[:_MOST_DEFAULTS]
+        why = "no line asks sbatch for what Slurm tells by it" if of_slurm else "nobody gave it"
         draft.say(
             "assumed",
             places,
             f"${each.name}, an argument of the script" if is_argument else each.name,
             became=became,
-            why="no line asks sbatch for what Slurm tells by it" if of_slurm else "nobody gave it",
+            why=arguments.of_default(reading, int(each.name)) if is_argument else why,
             todo="where the operator gave it correct in the job file what comes of it"
             if is_argument
             else _where_set(each.name),
