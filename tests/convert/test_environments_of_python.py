@@ -57,3 +57,11 @@ def test_what_the_command_does_first_may_set_what_nobody_gave(first: str) -> Non
     found = convert(classified({"run.sub": script}), Options({}))
     (why,) = (each.why for each in found.findings if each.key == "inherit.0")
     assert (f"`{first}`" in why, "does not set it" in why) == (bool(first), bool(first))
+
+
+@pytest.mark.parametrize("python", [".venv/bin/python", "../env-3.11/bin/python3.11", "python3"])
+def test_the_python_of_an_environment_beside_the_script_is_the_run(python: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -t 60 --gpus-per-node=1\nset -e\n"
+    lines = f"{python} - <<E\nprint(1)\nE\n{python} -m pkg.fit --all\n"
+    job = loaded(convert(classified({"run.sub": head + lines}), Options({})).job)
+    assert (job["command"], job["ranks_per_node"]) == ([python, "-m", "pkg.fit", "--all"], "1")

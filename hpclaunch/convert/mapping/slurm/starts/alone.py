@@ -36,7 +36,8 @@ from hpclaunch.readback.shell.values import Value, base_name, known, known_parts
 from hpclaunch.values.conversion import Place
 
 _RUNS = re.compile(
-    rf"^(python[\d.]*|{any_of(GPU_LAUNCHERS)}|charmrun|bash|sh|julia|Rscript|matlab|octave|java|t?csh|[kz]sh"
+    rf"^((?:[\w.+-]+/)*python[\d.]*|{any_of(GPU_LAUNCHERS)}"
+    r"|charmrun|bash|sh|julia|Rscript|matlab|octave|java|t?csh|[kz]sh"
     r"|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
 )
 _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"'])({any_of(STEPS, BY_MPI)})(?=[\s;\"']|$)")
