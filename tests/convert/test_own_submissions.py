@@ -161,3 +161,11 @@ def test_a_given_script_has_what_another_file_exports_to_it() -> None:
     files = {"submit.sh": submits, "one.slurm": f"{_HEAD}#SBATCH -N 1 -t 60\npython sim.py --size $SIZE\n"}
     job = loaded(convert(classified(files), Options({})).job)
     assert (job["command"], job["env"]) == (["python", "sim.py", "--size", "10"], {"SIZE": "10"})
+
+
+def test_a_value_that_the_submission_chose_is_not_said_to_be_made_in_the_job() -> None:
+    chooses = 'T=60; if [ "$1" = long ]; then T=600; shift; fi; sbatch -N 4 -t $T "$0" "$@"'
+    found = _converted(_GUARD.format(chooses), _RUN)
+    (asked,) = [each.why for each in found.findings if each.key == "time"]
+    assert asked.endswith("which value T has is not told")
+    assert _job(_GUARD.format(chooses), _RUN, arguments=("long",))["time"] == "10:00:00"

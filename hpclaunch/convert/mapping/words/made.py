@@ -63,6 +63,8 @@ def alternatives(reading: ShellReading, name: str) -> str:
     told = list(dict.fromkeys(text for each in given if (text := _text(each))))
     if not told and (own or given) and all(map(_is_own, given)):  # NAME=${NAME:?give it}
         return f"nothing gives {name}: --env {name}=VALUE does"
+    if not (given or own):  # by a script that submits itself, which no job has run up to there
+        return f"which value {name} has is not told"
     if not told:
         return f"{name} is made where the script runs"
     if len(given) == 1 and given[0].array is not None and not given[0].conditions:
