@@ -85,3 +85,16 @@ def test_a_variable_that_the_script_demands_is_asked_for_with_the_option_that_gi
     found = convert(classified({"run.sub": text}), Options({}))
     (asked,) = [each for each in found.findings if each.key == "env.KIND"]
     assert asked.why == "nothing gives KIND: --env KIND=VALUE does"
+
+
+@pytest.mark.parametrize("run", ["srun --mpi=none ./t", "$RUN ./t"])
+@pytest.mark.parametrize(("option", "may"), [("--gres=gpu:2", True), ("--mem=9G", False)])
+def test_a_line_that_may_ask_for_gpus_is_named_where_they_are_asked_for(
+    run: str, option: str, may: bool
+) -> None:
+    line = f'$([ -z "$CPU" ] && echo "#SBATCH {option}")'
+    job = f"#!/bin/bash\n#SBATCH -N 1 --ntasks-per-node=4\n{line}\n#SBATCH -t 5\n{run}\n"
+    found = convert(classified({"go.sh": f"CPU=$1\ncat > j.sh <<E\n{job}E\nsbatch j.sh\n"}), Options({}))
+    (asked,) = [each for each in found.findings if each.kind == "question" and each.key == "gpus_per_node"]
+    assert ("go.sh:5 may ask Slurm for some" in asked.why) is may
+    assert ("no line asks Slurm for any" in asked.why) is not may

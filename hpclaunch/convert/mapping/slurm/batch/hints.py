@@ -31,6 +31,17 @@ _FITS = {
 }
 _FIT_OLD = "pmi2, where it was built with it: Open MPI 1 knows no PMIx"
 _MOST = 3
+NO_GPUS = "no line asks Slurm for any (0 where the job uses none), and sbatch may have been given --gres"
+_GPUS = re.compile(r"--(?:gres|gpus)\b|-G\b")
+
+
+def no_gpus(reading: ShellReading) -> str:
+    """That no line asks for GPUs, as a question has it; one that a script puts together may."""
+    for each in reading.directives:
+        may = each.system == "SBATCH" and len(each.words) == 1 and each.words[0].startswith("$")
+        if may and _GPUS.search(each.words[0]):
+            return f"{each.place} may ask Slurm for some, and what it stands for is not told"
+    return NO_GPUS
 
 
 def of_gpus(run: Step, draft: Draft) -> str:

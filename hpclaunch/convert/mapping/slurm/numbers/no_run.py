@@ -50,7 +50,7 @@ def put(reading: ShellReading, found: Allocation, unknown: Unknown, draft: Draft
     question = f"what each rank executes: {unknown.why}"
     draft.ask(("command",), question, unknown.places, unknown.what, todo=unknown.todo)
     if ("gpus_per_node",) not in draft.facts:
-        doubt = _beside(reading, _GPUS) or run_sizes.NO_GPUS
+        doubt = _beside(reading, _GPUS) or hints.no_gpus(reading)
         run_sizes.no_gpus(reading, found, unknown.places, draft, doubt)
     _ranks(reading, found, unknown, draft)
     _of_the_submitter(reading, unknown, draft)

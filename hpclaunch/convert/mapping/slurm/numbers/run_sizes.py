@@ -29,7 +29,6 @@ _STARTS_ITSELF = (
     "where it starts ranks itself write ranks_per_node, mpi, and as `command` what each of them executes; "
     "where it is to have the cores of all of them write bind: {cpus: none, memory: none}"
 )
-NO_GPUS = "no line asks Slurm for any (0 where the job uses none), and sbatch may have been given --gres"
 
 
 def put(
@@ -352,7 +351,7 @@ def put_gpus(
         ):
             return
         elif fact is None or (found.whole and not gpus.written):
-            doubt = f"{_asked_elsewhere(reading, run) or NO_GPUS}{hints.of_gpus(run, draft)}"
+            doubt = f"{_asked_elsewhere(reading, run) or hints.no_gpus(reading)}{hints.of_gpus(run, draft)}"
             no_gpus(reading, found, (run.command.place,), draft, doubt)
     else:
         for each in own:
@@ -375,7 +374,11 @@ def _asked_elsewhere(reading: ShellReading, run: Step) -> str:
 
 
 def no_gpus(
-    reading: ShellReading, found: Allocation, places: Sequence[Place], draft: Draft, doubt: str = NO_GPUS
+    reading: ShellReading,
+    found: Allocation,
+    places: Sequence[Place],
+    draft: Draft,
+    doubt: str = hints.NO_GPUS,
 ) -> None:
     """The question how many GPUs a node has where nothing tells it, and what counts without an answer where
     the job has whole nodes."""
