@@ -80,3 +80,12 @@ def test_a_default_counts_of_a_name_that_was_read_before(lines: str) -> None:
         "command"
     ]
     assert (command[-1] if isinstance(command, list) else command.split()[-1]) == means.stdout.strip()
+
+
+@pytest.mark.parametrize(("gpus", "why"), [("2", "Slurm sets it"), ("0", "nobody gave it")])
+def test_the_gpus_that_slurm_gives_a_job_are_not_said_to_be_given_by_nobody(gpus: str, why: str) -> None:
+    lines = 'echo "on ${CUDA_VISIBLE_DEVICES:-none}"\npython fit.py --name "${NAME:-a}"\n'
+    text = f"#!/bin/bash\n#SBATCH -N 1 -t 5 --gpus-per-node={gpus}\n{lines}"
+    found = convert(classified({"run.sub": text}), Options({}))
+    its = {each.what: each.why for each in found.findings if each.kind == "assumed"}
+    assert (why in its["CUDA_VISIBLE_DEVICES"], its["NAME"]) == (True, "nobody gave it")

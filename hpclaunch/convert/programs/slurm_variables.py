@@ -44,6 +44,10 @@ NAMES = frozenset(
     for prefix, names in (("SLURM_JOB_", _OF_JOB), ("SLURM_STEP_", _OF_STEP), ("SLURM_", _OTHERS))
     for name in names.split()
 )
+# Which Slurm sets to the GPUs of a job (gres.html, "GPU Management").
+OF_GPUS = frozenset(
+    ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK")
+)
 # Of each component of a heterogeneous job.
 _OF_GROUP = re.compile(r"_(?:HET|PACK)_GROUP_\d+$")
 

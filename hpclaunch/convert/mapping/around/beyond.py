@@ -18,7 +18,7 @@ from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import Layer, may_be_many
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, STEPS, interpreter
 from hpclaunch.convert.programs.profilers import PROFILERS
-from hpclaunch.convert.programs.slurm_variables import is_slurms
+from hpclaunch.convert.programs.slurm_variables import OF_GPUS, is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.convert.shell import slurm_options
@@ -302,6 +302,8 @@ def defaults(reading: ShellReading, draft: Draft) -> None:
             became = f"its defaults, each where it stands: {', '.join(list(its)[:_MOST_DEFAULTS])}"
             places = list(its.values())[:_MOST_DEFAULTS]
         why = "no line asks sbatch for what Slurm tells by it" if of_slurm else "nobody gave it"
+        if each.name in OF_GPUS and draft.number("gpus_per_node"):
+            why = "Slurm sets it, to other GPUs in each job"
         draft.say(
             "assumed",
             places,
