@@ -6,14 +6,22 @@ what is evaluated and the job that came of it.
 
 from collections.abc import Iterable
 
-from hpclaunch.convert.defects import access, not_exported, placement, slurm, statuses, words
+from hpclaunch.convert.defects import (
+    access,
+    empty_loops,
+    not_exported,
+    placement,
+    slurm,
+    statuses,
+    words,
+)
 from hpclaunch.convert.defects.search import LARGEST, trees
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Finding, Place
 
-_OF_TEXTS = (words, slurm, access, not_exported)
+_OF_TEXTS = (words, slurm, access, not_exported, empty_loops)
 
 
 def find(reading: ShellReading, options: Options, job: Draft) -> list[Finding]:
