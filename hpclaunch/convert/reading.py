@@ -220,16 +220,15 @@ class Unclear(Struct, frozen=True):
 
 class ShellReading(Struct, frozen=True, dict=True):
     """Everything that the walk found, in its order. `script` is the input that is submitted or run, the
-    others are configuration (or were sourced by it). `wanted` are variables that are used and that nobody
-    gave. `beside` are inputs that are no launcher: lists of mounts and of cores. `arguments` are those that
-    the operator gave the script, None where nobody said it, `started` what else starts it, and `asks` the
-    lines that ask for them. `followed` are the lines that start a script of which the text was walked.
-    `of_points`: what it starts are points of a sweep, whose ranks have what Slurm tells the tasks of an
-    array. `handed` are variables that are exported only where the submitter's shell has them, each with the
-    line that reads it before the script gives it a value, and `perhaps_exported` those that are on a
-    condition. `of_submitted` are the statements of a script that stands in this one, and is submitted.
-    `at_end` is what the script itself exports where it ends, and `required` are variables without which it
-    ends."""
+    others are configuration (or sourced by it). `wanted` are variables that are used and that nobody gave.
+    `beside` are inputs that are no launcher: lists of mounts and of cores. `arguments` are the script's, by
+    the operator, None where nobody said it, `started` what else starts it, and `asks` the lines that ask for
+    them. `followed` are lines that start a script whose text was walked. `of_points`: what it starts are
+    points of a sweep, whose ranks have what Slurm tells the tasks of an array. `handed` are variables that
+    are exported only where the submitter's shell has them, each with the line that reads it before the
+    script gives it a value, `passed` those that a line exports before they have one, and `perhaps_exported`
+    those on a condition. `of_submitted` are statements of a script in this one that is submitted. `at_end`
+    is what the script itself exports at its end, and `required` are variables without which it ends."""
 
     sources: tuple[Source, ...]
     script: str
@@ -250,6 +249,7 @@ class ShellReading(Struct, frozen=True, dict=True):
     of_points: bool = False
     setters: tuple[Setter, ...] = ()
     handed: dict[str, Place] = {}
+    passed: dict[str, Place] = {}
     perhaps_exported: frozenset[str] = frozenset()
     of_submitted: tuple[Statement, ...] = ()
     at_end: tuple[tuple[str, Value], ...] = ()

@@ -85,3 +85,40 @@ def test_of_a_variable_with_another_to_stand_in_for_it_both_are_told() -> None:
     assert "export HF_TOKEN=$HUB_PASS" in said.todo
     alone = _of('export HF_TOKEN="${HF_TOKEN:-}"\nif [ -z "$HF_TOKEN" ]; then exit 1; fi')
     assert not [each for each in alone.findings if "the script takes" in each.why]
+
+
+def test_what_the_script_exports_and_gives_no_value_is_inherited() -> None:
+    found = _of("export KILN GLAZE_TEMP\nexport CLAY_TOKEN")
+    job = loaded(found.job)
+    assert (job["inherit"], job["secrets"]) == (["KILN", "GLAZE_TEMP"], ["CLAY_TOKEN"])
+    assert next(each.told for each in found.launch if each.name == "environment").startswith("KILN, GLAZE")
+    inside = "\nsrun --container-image=a/b:1 bash -c './t $KILN'\n"
+    found = _of("export KILN", inside)
+    assert loaded(found.job)["inherit"] == ["KILN"]
+    assert not [each for each in found.findings if "in the ranks' own shell" in each.what]
+
+
+@pytest.mark.parametrize("before", ["source kiln.conf", "module load pottery"])
+def test_what_a_file_or_a_module_may_give_it_is_said(before: str) -> None:
+    found = _of(f"{before}\nexport KILN GLAZE_TEMP")
+    assert "inherit" not in loaded(found.job)
+    (said,) = [each for each in found.findings if each.what == "export KILN GLAZE_TEMP"]
+    assert said.kind == "left"
+    assert "the ranks had it" in said.why
+
+
+@pytest.mark.parametrize(
+    ("lines", "run"),
+    [
+        ("export KILN\nKILN=3", _RUN),
+        ("export KILN=3\nunset KILN", _RUN),
+        ("export KILN\nunset KILN", _RUN),
+        ("if [ -f hot ]; then KILN=4; fi\nexport KILN", _RUN),
+        ("export KILN\nexport -n KILN", _RUN),
+        ("( export KILN; ./look )", _RUN),
+        ("export KILN", _RUN.replace("srun", "srun --export=NONE")),
+        ("", f"{_RUN}export KILN\n"),
+    ],
+)
+def test_what_has_a_value_or_does_not_reach_the_ranks_is_not(lines: str, run: str) -> None:
+    assert "KILN" not in loaded(_of(lines, run).job).get("inherit", [])

@@ -53,6 +53,7 @@ class Values(Shell):
         # Variables that are exported where the script's own shell begins with them alone, and who reads them.
         self.handed: dict[str, Place] = {}
         self._copies: dict[str, set[Place]] = {}  # where another variable got its value, and no more
+        self.passed: dict[str, Place] = {}  # exported by a line before they have a value
         self.required: set[str] = set()
         self.late: set[str] = set()  # of these, which were taken for unset before
         self.setters: list[Setter] = []
@@ -175,6 +176,10 @@ class Values(Shell):
             )
 
     def declared(self, name: str, exports: bool) -> None:
+        if not exports:
+            self.passed.pop(name, None)
+        elif self.state.get(name) is None:
+            self.passed.setdefault(name, self.place)
         self.state.mark(name, exports)
         if exports and not self.context.conditions:
             self.handed.pop(name, None)
@@ -187,6 +192,7 @@ class Values(Shell):
             self.setters.append(Setter(self.place, command, shown(python(value))))
 
     def unset(self, name: str) -> None:
+        self.passed.pop(name, None)
         self.state.mark(name, exported=False)
 
     def environment(self) -> tuple[tuple[str, Value], ...]:

@@ -127,6 +127,7 @@ def _read(
         followed=tuple(walker.followed),
         setters=tuple(walker.setters),
         handed=dict(walker.handed),
+        passed=dict(walker.passed),
         perhaps_exported=frozenset(walker.state.perhaps_exported),
         at_end=at_end,
         required=frozenset(walker.required),

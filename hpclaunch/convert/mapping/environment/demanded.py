@@ -26,7 +26,7 @@ def put(reading: ShellReading, command: Command, export: Export, draft: Draft) -
     and not taken from there."""
     if not (reading.required and export.everything):
         return
-    by_others = reading.of(*_SET_SOME) or reading.setters or any(not each.file for each in reading.sourced)
+    by_others = is_set_by_others(reading)
     given = {name for name, _ in (*command.environment, *command.prefix)}
     for name, places in reading.wanted.items():
         if name not in reading.required or not places or name in given:
@@ -42,6 +42,12 @@ def put(reading: ShellReading, command: Command, export: Export, draft: Draft) -
             why = "no line gives it a value, and what the script loads or sources may: the ranks had it"
             todo = f"where the program reads it write it under env.{name}, or in `inherit`"
             draft.say("left", places, what, why=why, todo=todo)
+
+
+def is_set_by_others(reading: ShellReading) -> bool:
+    """Whether the script has others set variables that no line names: modules, files that were not given."""
+    not_given = any(not each.file for each in reading.sourced)
+    return not_given or bool(reading.setters or reading.of(*_SET_SOME))
 
 
 def say_stand_ins(reading: ShellReading, handed: Sequence[Handed], command: Command, draft: Draft) -> None:

@@ -287,6 +287,7 @@ def _joined(
         ),
         followed=(*reading.followed, place),
         of_submitted=inner.statements if whole else (),
+        passed={**(inner.passed if whole else dict.fromkeys(inner.passed, place)), **reading.passed},
         required=reading.required | inner.required,
     )
 

@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping.around import beyond
 from hpclaunch.convert.mapping.around.rounds import names_in, submitters_in
 from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.container.images import OF_IMAGE
-from hpclaunch.convert.mapping.environment import reached
+from hpclaunch.convert.mapping.environment import passed_on, reached
 from hpclaunch.convert.mapping.environment.in_order import Export, Prepared, in_order
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import launchers, rendezvous
@@ -244,7 +244,10 @@ def _of_the_text(
     if not image:
         reached.inherit(names, lines, draft, run.text)
         return
+    passed = passed_on.names(reading, run.command, exports)
     for name in names:
+        if name in passed:
+            continue  # the script hands it on, and it is said there what became of it
         why = "the image may have it, or the shell of who submitted, which the ranks no longer get"
         key = "secrets" if is_secret(name) else "inherit"
         todo = f"where the submitter's shell had it add it to `{key}`: [{name}]"
