@@ -63,3 +63,25 @@ def test_what_holds_srun_holds_no_rank() -> None:
 @pytest.mark.parametrize("line", ["numactl -H", "numactl --show", "taskset -p 0x3 $$"])
 def test_what_only_shows_or_changes_a_process_is_no_run(line: str) -> None:
     assert not _converted(f"{line}\n").job
+
+
+@pytest.mark.parametrize(
+    ("line", "binds"),
+    [
+        ('echo "cores of $SLURM_PROCID: $(taskset -cp $$)"', False),
+        ("taskset --pid $$ >> cores.txt", False),
+        ("numactl --show", False),
+        ("numactl -H | head -n 2", False),
+        ("taskset -cp 0-3 $$", True),
+        ("taskset -p $$; taskset 0x3 ./warm", True),
+        ("numactl -s; numactl -N $SLURM_LOCALID ./warm", True),
+    ],
+)
+def test_what_a_rank_says_of_its_cores_binds_it_to_none(line: str, binds: bool) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 --ntasks-per-node=2 --gpus-per-node=2 -t 5\n"
+    script = f"#!/bin/bash\n{line}\n./t\n"
+    found = convert(classified({"run.sub": f"{head}srun --mpi=none ./r.sh\n", "r.sh": script}), Options({}))
+    assert (loaded(found.job).get("bind", {}).get("cpus") == "none") is binds
+    text = f"{head}srun --mpi=none bash -c '{line}; ./t'\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert (loaded(found.job).get("bind", {}).get("cpus") == "none") is binds

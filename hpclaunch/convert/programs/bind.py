@@ -27,6 +27,8 @@ _NUMACTL = table(
 _MEMORY = frozenset(
     ("membind", "interleave", "weighted-interleave", "preferred", "preferred-many", "localalloc", "balancing")
 )
+# It says what there is, and what it is bound to itself, and starts nothing.
+_SHOWS = frozenset(("show", "hardware"))
 _TASKSET = table(((0, "cpu-list=c all-tasks=a pid=p help=h version=V"),))
 
 
@@ -41,6 +43,8 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
         return Layer(program, tuple(options), tuple(rest[:1])), rest[1:]
     options_of: Table = _NUMACTL if program == "numactl" else _BIND_SH
     options, rest = take(words[1:], options_of, clusters=program == "numactl")
+    if options_of is _NUMACTL and any(each.name in _SHOWS for each in options):
+        return Layer(""), list(words)
     return Layer(program, tuple(options)), rest
 
 

@@ -28,6 +28,11 @@ _BINDS_IN_TEXT = re.compile(rf"^[^#\n]*(?:\b(?:{_NAMES})\b(?!\.\w)|{_LISTS})", r
 # echo "numactl failed": a message names what binds, unless its text goes to a file or another program.
 _IN_MESSAGE = re.compile(r"(?:^|[;&|({]|\b(?:then|do|else)\b)\s*(?:echo|printf)\b[^;&|]*$")
 _GOES_ON = re.compile(r"[^;&|>]*(?:>(?!\s*&?\s*(?:2\b|/dev/std))|\|(?!\|))")
+# They say what is bound, or is there: taskset(1), -p with a process alone, numactl(8), --show and --hardware.
+_SHOWS = re.compile(
+    r"taskset\s+(?:-[ac]*p[ac]*|--pid)\s+[\"']?[\w${}]+[\"']?\s*(?:$|[;&|)`\"'>])"
+    r"|numactl\s+-(?:-show|-hardware|[sH])\b"
+)
 _MOST = 8  # words of the run in which a script that the launcher writes is looked for
 # But for the GPU of the rank's own number on its node, and GPUs that are the same for all ranks.
 _CHOOSES = re.compile(
@@ -111,7 +116,8 @@ def _written(name: str, commands: Sequence[Command]) -> list[Source]:
 def _binds_in_words(run: Step, draft: Draft) -> bool:
     """Whether the command has something that binds in a text for a shell: sh -c "numactl ..."."""
     texts = [known_parts(word) for word in run.words[0 if program_of(run.words) in _MORE else 1 :]]
-    found = [hit for text in texts for hit in _BINDS_IN_TEXT.finditer(text) if not _is_message(hit)]
+    hits = (hit for text in texts for hit in _BINDS_IN_TEXT.finditer(text))
+    found = [hit for hit in hits if not (_is_message(hit) or _only_shows(hit))]
     if not found:
         return False
     what = " ".join(found[0][0].split())
@@ -129,6 +135,13 @@ def _is_message(hit: re.Match[str]) -> bool:
     return bool(named) and all(
         _IN_MESSAGE.search(line[: each.start()]) and not _GOES_ON.match(line[each.end() :]) for each in named
     )
+
+
+def _only_shows(hit: re.Match[str]) -> bool:
+    """Whether all that binds in that line is asked what is bound: echo "on $(taskset -p $$)"."""
+    line = hit.string[hit.start() :].partition("\n")[0]
+    named = list(_BINDER.finditer(line))
+    return bool(named) and all(_SHOWS.match(line, each.start()) for each in named)
 
 
 def _is_of_memory(hit: re.Match[str]) -> bool:
@@ -252,6 +265,8 @@ def _binding_lines(
         return [(each.place, what) for each, what in zip(found, said, strict=True)], found
     lines = []
     for hit in _BINDS_IN_TEXT.finditer(source.text):
+        if _only_shows(hit):
+            continue
         place = Place(source.name, source.text.count("\n", 0, hit.start()) + 1)
         lines.append((place, shown((" ".join(hit[0].split()),))))
     return lines, []
