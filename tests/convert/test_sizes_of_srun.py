@@ -333,3 +333,17 @@ def test_nodes_are_told_by_what_counts_them_and_by_no_option_of_the_container(
     found = convert(classified({"run.sub": text}), Options({}))
     told = [each.what for each in found.findings if each.key == "nodes"]
     assert told == [what]
+
+
+@pytest.mark.parametrize(
+    ("before", "is_alone"),
+    [
+        (': "${SLURM_ACCOUNT:?whose}"\necho "$SLURM_PARTITION $SLURM_TIME"\n', True),
+        ('echo "${SLURM_JOB_ID:?none}"\n', False),
+        ('echo "$SLURM_JOB_ACCOUNT"\n', False),
+    ],
+)
+def test_whom_it_is_for_is_no_name_of_a_job(before: str, is_alone: bool) -> None:
+    job, _ = _job('-N 2 -n 2 --gpus-per-node=2 --time="${SLURM_TIME:-20}"', before)
+    assert (job["time"] == "00:20:00") is is_alone
+    assert (job["time"] == ASK) is not is_alone

@@ -12,7 +12,7 @@ from hpclaunch.convert.mapping.slurm.batch import edited
 from hpclaunch.convert.mapping.words.lines import names_behind
 from hpclaunch.convert.programs.layers import Layer, Option, layers
 from hpclaunch.convert.programs.plain import IN_FRONT
-from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading
+from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading, once
 from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.readback.slurm import forms
@@ -65,6 +65,12 @@ OF_ALLOCATION = frozenset(
     )
 )
 _OF_JOB = "SLURM_"
+_SLURMS = re.compile(r"SLURM_\w*")
+# By these who starts a srun tells it what to ask for (srun(1), "INPUT ENVIRONMENT VARIABLES"; SLURM_TIME is a
+# script's own): in a job Slurm sets none of them, but SLURM_JOB_ACCOUNT and so on.
+_OF_WHO_ASKS = frozenset(
+    f"SLURM_{name}" for name in ("ACCOUNT", "PARTITION", "QOS", "RESERVATION", "TIMELIMIT", "TIME")
+)
 _OWN_JOB = frozenset(("SLURM_JOB_ID", "SLURM_JOBID"))
 _NAME = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 _ARGUMENT = re.compile(r"\$\{?\d")  # without its $ it would be a number, and no name
@@ -178,12 +184,17 @@ def outside_allocation(reading: ShellReading) -> Command | None:
     run = next((each for each in reversed(reading.of("srun", *IN_FRONT)) if _is_srun(each)), None)
     if run is None:
         return None
-    if _OF_JOB in reading.written or any(name.startswith(_OF_JOB) for name in reading.wanted):
-        return None
-    if own_hosts(reading):
+    if _names_its_job(reading) or own_hosts(reading):
         return None
     asks = [each.name for each in of_command(reading, run)]
     return run if any(name in OF_ALLOCATION for name in asks) else None
+
+
+@once
+def _names_its_job(reading: ShellReading) -> bool:
+    """Whether it has to do with what Slurm tells in a job."""
+    named = (*_SLURMS.findall(reading.written), *reading.wanted)
+    return any(name.startswith(_OF_JOB) and name not in _OF_WHO_ASKS for name in named)
 
 
 def _is_srun(command: Command) -> bool:
