@@ -42,6 +42,7 @@ _MOST = 500  # groups of neighbours
 _WORD = re.compile(r"\w+")
 _PROGRAM = re.compile(r"[\w./+-]*[A-Za-z_][\w./+-]*")
 _NAMED = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)")
+_ARGUMENTS = re.compile(r"\$(?:[@*1-9]|\{[@*1-9])")
 _WIDE = 90
 _IN_ENV = re.compile(r"\benv\.([A-Za-z_]\w*)")
 _OF_OTHERS = ("jsrun", "aprun", "flux")
@@ -210,6 +211,8 @@ def _uses_of_told(reading: ShellReading, lines: _Lines) -> set[str]:
     # bash -c "$COMMAND" is none of them, but what it starts.
     own = (each for each in reading.statements if lines.name(each.place))
     waiting += [name for each in own if isinstance(each.part, Simple) for name in uses_of(each.part)]
+    if any(_ARGUMENTS.search(each.written) for each in told):
+        waiting += [name for each in reading.of("set") for name in each.uses]  # set -- "${WORDS[@]}"
     return _by_way_of_others(reading, waiting)
 
 

@@ -379,3 +379,10 @@ def test_a_read_that_the_run_depends_on_is_not_said_to_be_without_effect(used: s
     found = conversion.convert(classified({"go.sh": text}), Options({}))
     of_read = [each.kind for each in found.findings if 2 in [place.line for place in each.places]]
     assert (of_read == ["without effect"]) == is_without
+
+
+def test_a_list_that_becomes_the_arguments_is_used_where_they_are() -> None:
+    lines = 'KEPT=()\nfor each in "$@"; do\n  KEPT+=("$each")\ndone\nset -- "${KEPT[@]}"\n'
+    for line in (3, 5):
+        assert [kind for kind, _ in _told(f"{lines}{_RUN} $@", line)] == ["carried"]
+        assert [kind for kind, _ in _told(f"{lines}{_RUN} ./t", line)] == ["without effect"]
