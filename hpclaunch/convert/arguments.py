@@ -50,17 +50,15 @@ def told(reading: ShellReading, draft: Draft) -> list[Finding]:
         return found
     several = _several(reading)
     names = _made_of_them(reading)
+    asked: dict[str, int] = {}  # which finding asks for a key, the first of them
+    for number, each in enumerate(draft.findings):
+        if each.kind == "question":
+            asked.setdefault(each.key, number)
     for key, fact in list(draft.facts.items()):
-        number, finding = next(
-            (
-                (number, each)
-                for number, each in enumerate(draft.findings)
-                if (each.kind, each.key) == ("question", dotted(key))
-            ),
-            (-1, None),
-        )
-        if not fact.is_open or finding is None:
+        number = asked.get(dotted(key), -1)
+        if not fact.is_open or number < 0:
             continue
+        finding = draft.findings[number]
         said = (finding.what, fact.question)
         if any(map(_ARGUMENT.search, said)) or not names.isdisjoint(_named(said)):
             question = f"{fact.question}; {_which(fact.question)} {_SAID}{several}"

@@ -304,6 +304,8 @@ def _too_much(reading: ShellReading, secrets: Secrets) -> str:
         return f"it has more than {MOST:,} commands, and no launcher has so many"
     if len({each.name for each in reading.assigned}) > MOST:
         return f"it gives a value to more than {MOST:,} variables, and no launcher has so many"
+    if len(reading.passed) > MOST:
+        return f"it exports more than {MOST:,} variables, and no launcher has so many"
     if len(secrets) > _MOST_SECRETS:
         return f"it has more than {_MOST_SECRETS:,} secrets, and no launcher has so many"
     long = next((each for each in reading.starting if _length(each) > LONGEST), None)

@@ -33,6 +33,8 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "exports": _lines("export V#=x#"),
     "defaults": _lines("export V#=${W#:-x}"),
     "variables of others": _lines("export V#=$W#"),
+    "exports without a value, and arguments": lambda n: _lines("export V#")(n).replace("./t", "./t $@"),
+    "exports behind a source": lambda n: _lines("export V#")(n).replace("export V0\n", "source x.sh\n"),
     "questions": _lines("[ $a = 1 ]&&export V#=1"),
     "questions with two answers": _lines('if [ "$X#" = a ]; then export V#="$Y#"; else V#=b; fi'),
     "a chain": lambda count: _lines("export V#=$V#x")(count).replace("x\n", "\n"),
@@ -100,7 +102,9 @@ def test_twice_the_text_is_no_more_than_twice_the_work(name: str) -> None:
     assert twice <= _MOST * once, (once, twice, twice / once)
 
 
-@pytest.mark.parametrize(("line", "what"), [("cp a# b#", "commands"), ("export V#=$W#", "variables")])
+@pytest.mark.parametrize(
+    ("line", "what"), [("cp a# b#", "commands"), ("export V#=$W#", "variables"), ("export V#", "variables")]
+)
 def test_what_no_launcher_has_so_many_of_is_refused_with_that_reason(line: str, what: str) -> None:
     found = convert(classified({"run.sub": _lines(line)(10_001)}), Options({}))
     assert what in found.refused
