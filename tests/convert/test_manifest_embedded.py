@@ -40,3 +40,23 @@ def test_it_is_said_where_it_stands(text: str, where: str) -> None:
 def test_of_another_text_nothing_is_said() -> None:
     text = _MAP.replace("MPIJob", "Service") + _POD
     assert not [each for each in converted(text).findings if each.what.startswith("the manifest of")]
+
+
+_BOARD = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: count}
+spec: {template: {spec: {containers: [{name: c, image: "reg/count:1", command: [count, --all]}]}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: board}
+data:
+  board.json: |
+    {"legend": "late: {{ shard }}"}
+"""
+
+
+def test_a_place_behind_other_words_of_a_quoted_text_is_no_template() -> None:
+    draft = converted(_BOARD)
+    assert not [each for each in draft.findings if "shard" in each.what or "template" in each.why]

@@ -24,10 +24,11 @@ _WHERE = re.compile(r"^(.*):(\d+):(\d+)$", re.DOTALL)
 _CONFLICT, _ITS_END = re.compile(r"^<{7} ", re.MULTILINE), re.compile(r"^>{7} ", re.MULTILINE)
 _OF_HELM = re.compile(r"\{\{[^{}\n]*(?:\.(?:Values|Release|Chart)\b|\b(?:include|toYaml)\b)")
 # Of Helm, and of others where a value begins with it, or is one that the API takes as it stands: {{ }} in a
-# command may be the program's own. A formatter of YAML makes { { NAME } } of it.
+# command may be the program's own, and so may one behind other words of a quoted text: that of a dashboard in
+# a config map ("errors: {{ error }}"). A formatter of YAML makes { { NAME } } of it.
 TEMPLATE = re.compile(
     r"\{\{-?\s{0,9}(?:\$?\.(?:Values|Release|Chart)\b|if |range |include |with |define |end\b|toYaml)"
-    r"|(?<=[:-] )\{\{-?\s{0,9}[.$\w]"
+    r"|^(?:[^\"\n]|\"[^\"\n]*\")*(?<=[:-] )\{\{-?\s{0,9}[.$\w]"
     r"|(?<=[:-] )\{ \{ ?[.$\w][\w.]* ?\} \}"
     r"|^[ \t-]*(?:name|generateName|namespace|image|claimName)[\"']?:[ \t]+[^#\n]*?"
     r"\{\{-?\s{0,9}\$?\.?[A-Za-z_][\w.-]{0,200}\s{0,9}-?\}\}",
@@ -107,7 +108,7 @@ def _refuse_conflict(file: str, text: str) -> None:
 def _refuse_template(file: str, text: str) -> None:
     found = TEMPLATE.search(text)
     if found:
-        before = text[: text.index("{", found.start())]
+        before = text[: found.start() + max(found[0].rfind("{{"), found[0].rfind("{ {"))]
         column = len(before) - before.rfind("\n")
         message = "a template ({{ ... }}) and no manifest yet: convert what is made of it"
         message += " (`helm template` makes it of a chart)" * bool(_OF_HELM.search(text))
