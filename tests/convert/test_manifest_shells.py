@@ -3,6 +3,10 @@
 import pytest
 from manifest_cases import converted, job, of_shell
 
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
 _POD = """\
 apiVersion: v1
 kind: Pod
@@ -63,3 +67,44 @@ def test_a_step_that_uses_the_number_of_a_rank_is_not_carried(step: str, carried
     left = [each for each in draft.findings if "of which a step of the job is told nothing" in each.why]
     assert [each.kind for each in left] == ([] if carried else ["left"])
     assert all("setup" in each.todo for each in left)
+
+
+_FOLDED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+  - name: c
+    image: reg/fold:3
+    command: [sh, -c]
+    args:
+    - >-
+      date;
+
+      seed=$(od -N1 /dev/random);
+      mpirun
+      -np 3
+      ./fold;
+      date
+"""
+
+
+def test_a_text_that_is_folded_tells_with_all_its_lines() -> None:
+    draft = converted(_FOLDED)
+    told = ("-np 3", "seed=$(od -N1 /dev/random)")
+    places = [each.places[0] for each in draft.findings if each.what in told]
+    places += draft.facts[("mpi",)].places
+    assert list(map(str, places)) == ["job.yaml:10-17"] * 3
+
+
+def test_a_defect_of_a_text_that_is_folded_has_all_its_lines() -> None:
+    found = convert(classified({"job.yaml": _FOLDED}), Options({})).findings
+    assert [str(each.places[0]) for each in found if each.kind == "defect"] == ["job.yaml:10-17"]
+
+
+def test_a_text_that_stands_as_it_is_tells_with_the_line_of_each_word() -> None:
+    draft = converted(
+        _FOLDED.replace(">-", "|").replace("mpirun\n      -np", "mpirun -np").replace("3\n      ./", "3 ./")
+    )
+    assert str(draft.facts[("mpi",)].places[0]) == "job.yaml:14"

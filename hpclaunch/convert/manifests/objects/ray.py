@@ -68,7 +68,7 @@ def _environment(field: Field, draft: Draft, todo: str) -> None:
 
 def _line(field: Field, offset: int) -> Place:
     """The line of a text: the first one of a block is below its key."""
-    place = field.place
+    place = field.text_place
     return (
         line_in(place, offset) if offset else Place(place.file, min(place.line + 1, place.last or place.line))
     )

@@ -11,6 +11,7 @@ from hpclaunch.convert.manifests.objects.workload import Workload
 from hpclaunch.convert.manifests.pods.environment import Variable
 from hpclaunch.convert.manifests.running.launch import script_of
 from hpclaunch.convert.manifests.text.fields import Field
+from hpclaunch.convert.manifests.text.lines import Spread
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Source
 from hpclaunch.convert.shell import walk
@@ -48,6 +49,8 @@ def _of_shell(container: Field, options: Options, draft: Draft) -> Iterator[Find
 
 
 def _in_block(place: Place, line: int) -> Place:
-    """A line of a text, from 1, which begins below the line of its key. Of one on a single line that line."""
-    is_block = place.last > place.line
-    return Place(place.file, min(place.line + line, place.last)) if is_block else place
+    """A line of a text, from 1, which begins below the line of its key. Of one on a single line that line,
+    and of one whose lines are others all that it stands on."""
+    is_block = place.last > place.line and not isinstance(place, Spread)
+    last = 0 if is_block else place.last
+    return Place(place.file, min(place.line + line, place.last) if is_block else place.line, last)

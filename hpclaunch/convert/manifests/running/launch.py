@@ -15,7 +15,7 @@ from hpclaunch.convert.manifests.running.loops import Looped
 from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText
 from hpclaunch.convert.manifests.running.units import Unit, bare
 from hpclaunch.convert.manifests.text.fields import Field
-from hpclaunch.convert.manifests.text.lines import merged
+from hpclaunch.convert.manifests.text.lines import Spread, merged
 from hpclaunch.convert.mapping.ranks.rendezvous import local_rank
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
@@ -40,10 +40,11 @@ _MOST_WORDS = 3000  # that are looked at for a launcher
 
 
 class Word(Struct, frozen=True):
-    """A word of a container's command, with its lines."""
+    """A word of a container's command, with its lines, and as `text_place` what they are of a text."""
 
     value: Value
     place: Place
+    text_place: Place | None = None
 
 
 class Launch(Struct, frozen=True):
@@ -219,7 +220,7 @@ def script_of(container: Field) -> tuple[str, Place] | None:
 
 def _words(container: Field, variables: Mapping[str, str | None]) -> list[Word]:
     return [
-        Word(_expanded(word.text(), variables), word.place)
+        Word(_expanded(word.text(), variables), word.place, word.text_place)
         for key in ("command", "args")
         if (field := container.get(key)) is not None
         for word in field.items(_ALL)
@@ -292,6 +293,8 @@ def _told_local_rank(layer: Layer, words: tuple[Value, ...]) -> tuple[Value, ...
 
 def line_in(place: Place, offset: int) -> Place:
     """The line of a text in a block, from 0. In a text of another form it is not known which one."""
+    if isinstance(place, Spread):
+        return Place(place.file, place.line, place.last)
     if place.last <= place.line or not offset:
         return place
     return Place(place.file, min(place.line + 1 + offset, place.last))
@@ -322,7 +325,7 @@ def _script(words: Sequence[Word]) -> tuple[tuple[str, ...], str, Place, tuple[s
                 return None
             before = tuple(each or "" for each in texts[:at])
             given = tuple(each or "" for each in texts[at + 1 :])
-            return before, texts[at] or "", words[at].place, given
+            return before, texts[at] or "", words[at].text_place or words[at].place, given
     return None
 
 

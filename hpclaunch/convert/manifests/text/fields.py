@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.manifests.text.lines import Line
+from hpclaunch.convert.manifests.text.lines import Line, Spread
 from hpclaunch.spec import scalars
 from hpclaunch.spec.tree import MappingNode, Node, ScalarNode, SequenceNode, is_null
 from hpclaunch.values import quantity
@@ -94,6 +94,13 @@ class Field:
         first = self.book.place(self.key).line
         last = max(found.last, found.line)
         return Place(found.file, first, last if last > first else 0)
+
+    @property
+    def text_place(self) -> Place:
+        """The lines of a text, which are those of the text itself where it stands in a block as it is (|)."""
+        found = self.place
+        as_it_is = getattr(self.node, "style", None) == "|"
+        return found if as_it_is else Spread(found.file, found.line, found.last)
 
     @property
     def at(self) -> Place:

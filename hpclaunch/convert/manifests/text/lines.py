@@ -24,6 +24,10 @@ class Line(Struct, frozen=True):
         return self.text.strip()[:1] in ("", "#")
 
 
+class Spread(Place, frozen=True):
+    """The lines of a text whose own lines are others: folded (>), or between quotes."""
+
+
 class Note(Struct, frozen=True):
     """Something that was repaired: what was wrong, what was made of it, and which lines it was about.
     `why` names the other way where there was one."""
