@@ -1,7 +1,7 @@
 """Launchers in the words of programs that nobody told hpclaunch, and what starts more processes by itself."""
 
 import pytest
-from manifest_cases import job, of_shell
+from manifest_cases import converted, job, of_shell
 
 from hpclaunch.convert.draft import Draft
 
@@ -77,3 +77,34 @@ def test_an_interpreter_with_its_version_starts_ranks_as_any_other() -> None:
     draft = _converted("python3.11 -m torch.distributed.run --nproc-per-node 4 t.py")
     assert job(draft)["command"][0] == ["python3.11", "-u", "t.py"]
     assert job(draft)["ranks_per_node"][0] == 4
+
+
+_WITH_A_LAUNCHER = """\
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: spread}
+spec:
+  slotsPerWorker: 4
+  mpiReplicaSpecs:
+    Launcher:
+      template:
+        spec: {containers: [{image: "reg/x:1", name: l, command: [sh, -c, "mpirun -npernode 1 ./warm; AFTER"]}]}
+    Worker:
+      replicas: 2
+      template: {spec: {containers: [{image: "reg/x:1", name: w}]}}
+"""
+
+
+@pytest.mark.parametrize("option", ["--hostfile=$H", "-hostfile $H", "--machinefile /etc/mpi/hostfile"])
+def test_a_command_that_is_given_the_workers_may_be_the_run(option: str) -> None:
+    after = f"python spawn.py {option} --each 4 fit.py"
+    draft = converted(_WITH_A_LAUNCHER.replace("AFTER", after))
+    (said,) = (each for each in draft.findings if each.what == after)
+    assert said.kind == "question"
+    assert option.partition("=")[0].split()[0] in said.why
+
+
+def test_a_command_of_the_launchers_pod_that_is_given_none_is_not_asked_about() -> None:
+    draft = converted(_WITH_A_LAUNCHER.replace("AFTER", "python plot.py --host web"))
+    (said,) = (each for each in draft.findings if each.what == "python plot.py --host web")
+    assert said.kind == "left"

@@ -28,6 +28,7 @@ _READS = frozenset(("read", "mapfile", "readarray"))  # they set variables of th
 _TO_FILE = frozenset((">", ">>", ">|", "&>", "&>>"))
 _OF_RANKS = (*rendezvous.COMPUTED, INDEX)
 _USED = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_TAKES_HOSTS = re.compile(r"--?(?:host|machine)_?file(?:=|$)")
 
 
 def made_before(shell: ShellText, number: int) -> dict[str, str | None]:
@@ -157,6 +158,9 @@ def _no_step(
     alone = [name for name in _OF_RANKS if name in used and ("env", name) not in draft.facts]
     if workload.is_apart:
         when = "before" if before else "after"
+        if option := _hosts_taken(unit):
+            why = f"it is given the workers ({option}), and may start processes there, no ranks of this job"
+            return _Told("question", why, "where it is the job's run write its ranks_per_node and command")
         why = f"it ran in the launcher's own pod {when} the ranks, and a job has no such pod"
         return _Told("left", why, f"if ranks need it, add it to {where} (per: node, or per: job)")
     if lost:
@@ -170,6 +174,12 @@ def _no_step(
         todo = f"add it to {where}, with a cd to that folder in front"
         return _Told("left", "the folder that it ran in is not told", todo)
     return None
+
+
+def _hosts_taken(unit: Unit) -> str:
+    """The option that gives its program a list of hosts (gaudi_spawn.py --hostfile), "" for none."""
+    heads = (str(word[0]) for word in unit.words if word and isinstance(word[0], str))
+    return next((found[0].rstrip("=") for each in heads if (found := _TAKES_HOSTS.match(each))), "")
 
 
 def _used(unit: Unit) -> set[str]:
