@@ -149,7 +149,9 @@ def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[in
     of_others: set[Line] = set()  # lines of which more is said than where their output is kept
     for finding in findings:
         lines = [line for place in finding.places if (line := line_of(place)) in sharing]
-        words = [_words(finding.what), _words(finding.became)] if lines else []
+        # Where output is kept tells of the program that keeps it: `tee prep.log` is not about `prep`.
+        what = finding.what.partition(" ")[0] if finding.why == IN_LOGS else finding.what
+        words = [_words(what), _words(finding.became)] if lines else []
         if finding.kind not in ("defect", "assumed") and finding.why != IN_LOGS:
             of_others.update(lines)
         for line in lines:

@@ -198,6 +198,12 @@ def test_tee_keeps_the_output_of_a_step_or_makes_a_file_of_others(line: str, kin
     assert kind in {each for each, _ in _told(f"{_RUN} python t.py\n{line}", 4)}
 
 
+@pytest.mark.parametrize("log", ["meshcut.log", "logs/cut.txt"])
+def test_a_command_whose_log_has_its_name_is_told_itself(log: str) -> None:
+    told = _told(f"meshcut --parts 8 | tee {log}\n{_RUN} ./t", 3)
+    assert [kind for kind, _ in told] == ["replaced", "left"]
+
+
 def test_a_limit_that_mpirun_has_is_none_of_its_daemons() -> None:
     told = _told("mpirun --timeout 100 -np 16 ./t", 3)
     assert [kind for kind, why in told if "ends the ranks after so many seconds" in why] == ["left"]

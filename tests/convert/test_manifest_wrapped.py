@@ -88,7 +88,9 @@ spec:
   mpiReplicaSpecs:
     Launcher:
       template:
-        spec: {containers: [{image: "reg/x:1", name: l, command: [sh, -c, "mpirun -npernode 1 ./warm; AFTER"]}]}
+        spec:
+          containers:
+          - {image: "reg/x:1", name: l, command: [sh, -c, "mpirun -npernode 1 ./warm; AFTER"]}
     Worker:
       replicas: 2
       template: {spec: {containers: [{image: "reg/x:1", name: w}]}}
