@@ -31,7 +31,7 @@ from hpclaunch.convert.reading import Assigned, Command, ShellReading, Statement
 from hpclaunch.convert.shell.names import uses_of
 from hpclaunch.convert.untold import Told, is_made, program_of_statement, what_became
 from hpclaunch.convert.walked import Line, Walk, line_of
-from hpclaunch.readback.shell.statements import Simple
+from hpclaunch.readback.shell.statements import For, Simple
 from hpclaunch.readback.shell.values import shown as as_text
 from hpclaunch.values.conversion import Finding, Place
 
@@ -232,6 +232,10 @@ def _by_way_of_others(reading: ShellReading, names: Iterable[str]) -> set[str]:
     uses: dict[str, set[str]] = {}
     for each in reading.assigned:
         uses.setdefault(each.name, set()).update(each.uses, _deciding(each))
+    # Of a loop over what is told the walk has each round by itself.
+    for loop in (each.part for each in reading.statements if isinstance(each.part, For)):
+        over = (name for word in loop.words or () for name in _named(word.written))
+        uses.setdefault(loop.name, set()).update(over)
     waiting = list(names)
     found: set[str] = set()
     while waiting:

@@ -181,7 +181,7 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     if isinstance(part, _CONDITIONAL):
         return _CONDITION
     if not isinstance(part, Simple):
-        if isinstance(part, For) and walk.repeats(statement.place):
+        if isinstance(part, For) and (part.name in walk.used or walk.repeats(statement.place)):
             return _ROUNDS
         return _PLUMBING  # a sum, or the line of a compound command, whose parts are told themselves
     if not part.words and not part.assignments:

@@ -313,6 +313,11 @@ def test_what_decides_a_value_that_is_used_is_used() -> None:
     assert [place.line for each in unused for place in each.places] == [4, 7]
 
 
+def test_what_a_loop_gives_to_the_run_round_by_round_is_used() -> None:
+    text = 'WAYS=(red blue)\nfor way in "${WAYS[@]}"; do\nALL+=(--$way)\ndone\n' + f'{_RUN} ./t "${{ALL[@]}}"'
+    assert [kind for line in (3, 4) for kind, _ in _told(text, line)] == ["carried", "carried"]
+
+
 @pytest.mark.parametrize("begin", ["sbatch <<EOF", "cat > job.sh <<EOF"])
 def test_lines_of_a_script_that_is_submitted_in_this_one_are_told(begin):
     inner = "#!/bin/bash\n#SBATCH -N 2 -n 16\nA=1\nsrun --mpi=none ./a\nfrobnicate --all\necho 1 > code\nB=2"
