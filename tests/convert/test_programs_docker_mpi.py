@@ -103,6 +103,25 @@ def test_the_image_among_words_of_which_nothing_is_known(
     assert [shown(word) for layer in inner for word in layer.words] == command
 
 
+@pytest.mark.parametrize(
+    ("line", "options", "image"),
+    [
+        ("docker run --rm ARGUMENTS ~1 -c ?TEXT", ["--rm", "${@}"], "${1}"),
+        ("docker run ARGUMENTS -e A=1 reg/i:1 ./run.sh", ["${@}", "-e A=1"], "reg/i:1"),
+        ("docker run ARGUMENTS reg/i:1", ["${@}"], "reg/i:1"),
+        ("docker run --rm reg/i:1 ARGUMENTS", ["--rm"], "reg/i:1"),
+        ("docker run --rm ~1 ARGUMENTS", ["--rm"], "${1}"),
+        ("docker run --rm ARGUMENTS", ["--rm"], "${@}"),
+        ("docker run --rm ARGUMENTS ./run.sh", ["--rm"], "${@}"),
+    ],
+)
+def test_the_image_behind_all_of_the_scripts_arguments(line: str, options: list[str], image: str) -> None:
+    all_of_them: Value = (Unknown("argument", "@"),)
+    run = layers([all_of_them if word == ("ARGUMENTS",) else word for word in words(line)])[0]
+    assert [each.written for each in run.options] == options
+    assert [shown(word) for word in run.words] == [image]
+
+
 def test_a_launch_through_all_layers() -> None:
     line = "?SRUN ssh -q -o A=b node1 docker exec -e K -w /w C mpirun -np 16 -x A=1 -x B --mca btl tcp ./r a"
     assert read(line) == [

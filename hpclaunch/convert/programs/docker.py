@@ -129,9 +129,15 @@ def _is_started(text: str | None) -> bool:
     return "/" in text or name.endswith((".sh", ".py")) or name in SHELLS or name in STARTERS
 
 
+def _has_all_arguments(value: Value) -> bool:
+    """Whether it is "$@", or an array that has it: as many words as there are arguments, or none."""
+    part = value[0] if len(value) == 1 else None
+    return isinstance(part, Unknown) and part.kind == "argument" and part.name.startswith("@")
+
+
 def _stands_for_options(value: Value, after: Sequence[Value]) -> bool:
     """Whether a word of which nothing is known is `$OPTIONS` or `$IMAGE`: something must be the image."""
-    if not may_be_many(value) or not after:
+    if not (may_be_many(value) or _has_all_arguments(value)) or not after:
         return False
     part = value[0]
     if isinstance(part, Unknown) and _IMAGE_NAME.search(part.name):

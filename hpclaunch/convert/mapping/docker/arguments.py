@@ -134,6 +134,7 @@ def _unknown(option: Option, context: Context, draft: Draft) -> None:
     """Options that a variable holds which nobody gave."""
     written = shown(option.value or ())
     name = written if written.startswith("$(") else written.strip("${}")
+    name = "$@" if name.startswith("@") else name
     places = tuple(dict.fromkeys((context.command.place, *context.reading.wanted.get(name, ()))))
     if "IBDEV" in name.upper():
         draft.say("replaced", places, option.written, why=_HOOK)
@@ -143,6 +144,8 @@ def _unknown(option: Option, context: Context, draft: Draft) -> None:
         todo = "write what it says in the job file"
         if name.isidentifier():
             todo = f"give it with --env {name}='...' and convert again, or {todo}"
+        elif name == "$@":
+            todo = f"convert again with --args '...', the words behind the script's name, or {todo}"
         draft.say("question", places, option.written, why=question, todo=todo)
 
 
