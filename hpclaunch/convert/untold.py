@@ -10,7 +10,7 @@ from hpclaunch.convert.draft import sayable, shown
 from hpclaunch.convert.mapping.environment.sourced import OF_FILE
 from hpclaunch.convert.programs.beside import PLUMBING, PREPARES, that
 from hpclaunch.convert.programs.layers import PER_GPU, STARTERS, layers
-from hpclaunch.convert.programs.names import MAY_START
+from hpclaunch.convert.programs.names import MAY_START, REMOTE
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, Statement
 from hpclaunch.convert.walked import Walk
@@ -86,6 +86,12 @@ _STARTS_RANKS = Told(
     "",
     "it starts ranks of its own, and this job is not made of it",
     "where it is the run leave out what is, or give what decides between them with --env, and convert again",
+)
+_STARTS_THERE = Told(
+    "left",
+    "",
+    "it starts processes on another machine, and the job starts the ranks of all its nodes itself",
+    "where they are none of this run make a job file of them too",
 )
 _MADE_TODO = "look at this line yourself: give what it sets by --env, and add what it starts to the job"
 _MADE = Told("unread", "", "what it makes of its words is known only where it runs", _MADE_TODO)
@@ -218,6 +224,8 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     inner = [layers(each.words) for each in its]
     if program == "srun" and inner and all(len(found) == 2 and not found[-1].words for found in inner):
         return _NO_COMMAND
+    if program in REMOTE and any(MAY_START.search(" ".join(map(known_parts, each.words))) for each in its):
+        return _STARTS_THERE
     if any(found[-1].words and any(layer.program in PER_GPU for layer in found) for found in inner):
         return _STARTS_RANKS
     is_known = program in _HELPS or program in STARTERS

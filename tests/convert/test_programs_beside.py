@@ -97,3 +97,19 @@ def test_a_compiler_has_no_effect_only_where_it_tells_of_itself(line: str, kind:
     found = convert(classified({"job.sub": f"{_HEAD}{line}\nsrun ./warm\n"}), Options({}))
     (its,) = [each for each in found.findings if line in each.what]
     assert its.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("remote", "why"),
+    [
+        ('"cd /w; $GO --node_rank 1 fit.py"', "it starts processes on another machine"),
+        ("$GO --node_rank 1 fit.py", "it starts processes on another machine"),
+        ('"rm -rf /tmp/torchrun_logs"', "it is not part of what is launched"),
+    ],
+)
+def test_what_goes_to_another_machine_is_told_by_what_it_starts_there(remote: str, why: str) -> None:
+    lines = 'GO="torchrun --nnodes 2 --nproc_per_node 4"\n$GO --node_rank 0 fit.py &\n'
+    text = f"#!/bin/bash\n{lines}for host in tern; do ssh $host {remote} & done\nwait\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    (told,) = [each.why for each in found.findings if each.what.startswith("ssh ")]
+    assert told.startswith(why)
