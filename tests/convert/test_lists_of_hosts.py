@@ -83,3 +83,23 @@ def test_a_file_whose_name_variables_make_is_the_list_that_is_given(option: str)
     job = loaded(found.job)
     assert (job["nodes"], job["ranks_per_node"]) == ("2", "4")
     assert not [each for each in found.findings if "not given" in each.why or each.what == "a list of hosts"]
+
+
+@pytest.mark.parametrize(
+    ("writes", "nodes", "ranks"),
+    [
+        ('echo "n1 slots=2\nn2 slots=2\nn3 slots=2" > hosts', "3", "2"),
+        ('echo "n1 slots=2" > hosts\necho "n2 slots=2" >> hosts', "2", "2"),
+        ('rm -f hosts\necho "n1 slots=2" >> hosts\necho "n2 slots=2" >> hosts', "2", "2"),
+        ('echo "n1 slots=2" >> hosts', ASK, "2"),
+        ('echo "n1 slots=2" > hosts\n[ -e x ] && echo "n2 slots=2" >> hosts', ASK, "2"),
+        ('echo "n1 slots=2" > hosts\necho "$MORE slots=2" >> hosts', ASK, "2"),
+        ('echo "n1 slots=4\nn2 slots=2" > hosts', "2", ASK),
+        ('echo "n1 slots=4" > hosts\necho "n2 slots=2" >> hosts', "2", ASK),
+    ],
+)
+def test_hosts_that_echo_writes_with_their_slots_are_counted(writes: str, nodes: str, ranks: str) -> None:
+    box = "docker run -d --name box --network host lab/t:1 sleep infinity"
+    text = f"#!/bin/bash\n{box}\n{writes}\ndocker exec box mpirun --hostfile hosts ./t\n"
+    job = loaded(convert(classified({"go.sh": text}), Options({})).job)
+    assert (str(job["nodes"]), str(job["ranks_per_node"])) == (nodes, ranks)

@@ -228,8 +228,14 @@ def _fills(mpirun: Layer) -> bool:
 def _slots(
     reading: ShellReading, found: Allocation, slurm_numbers: Mapping[str, int]
 ) -> tuple[int | None, tuple[Place, ...], str] | None:
-    """The slots of each host in the list that the script writes, the lines, and what is written."""
-    for place, text in _texts(reading):
+    """The slots of each host in the list that the script writes, the lines, and what is written; None for
+    hosts that have not all as many."""
+    texts = _texts(reading)
+    unlike = dict.fromkeys(each for _, text in texts for each in _SLOTS.findall(text) if each.isdecimal())
+    if len(unlike) > 1:
+        places = tuple(dict.fromkeys(place for place, text in texts if _SLOTS.search(text)))
+        return None, places, " and ".join(f"slots={each}" for each in unlike)
+    for place, text in texts:
         match = _SLOTS.search(text)
         if match is None:
             continue

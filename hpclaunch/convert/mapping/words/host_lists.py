@@ -51,19 +51,31 @@ def lists(reading: ShellReading) -> Iterator[HostList]:
 
 
 def _of_its_own(reading: ShellReading) -> Iterator[HostList]:
-    """Those that the script writes line by line, of nothing but the machine that it runs on."""
+    """Those that the script writes line by line: of nothing but the machine that it runs on, or of hosts that
+    all have their slots beside them."""
     written: dict[str, list[Command]] = {}
+    begun: set[str] = set()  # of the others there may be more than the script writes
     for command in reading.commands:
+        if command.program == "rm":
+            begun.update(normpath(known(word) or ".") for word in command.words[1:])
         for output in command.writes:
             path = known(output.path) or ""
             if output.descriptor in ("", "1") and _LIST.search(basename(path)):
+                begun.update(() if output.append else (normpath(path),))
                 written.setdefault(normpath(path), []).append(command)
     taken = (shown(word).rpartition("=")[2] for each in reading.starting if written for word in each.words)
     for path in dict.fromkeys(normpath(text) for text in taken if text):
         commands = written.get(path, ())
-        if commands and all(map(_is_of_here, commands)):
-            places = tuple(dict.fromkeys(each.place for each in commands))
+        if not commands:
+            continue
+        places = tuple(dict.fromkeys(each.place for each in commands))
+        if all(map(_is_of_here, commands)):
             yield HostList(Counted(1, places, "a list of its own host"))
+            continue
+        rows = [row for each in commands for row in _rows(_said(each) or " ")]
+        found = _read(rows, places, "a list of {} hosts")
+        if path in begun and found is not None and all(map(_said, commands)) and _have_slots(rows):
+            yield found
 
 
 def _is_of_here(command: Command) -> bool:
@@ -73,6 +85,14 @@ def _is_of_here(command: Command) -> bool:
     words = command.words[1:]
     own = bool(words) and _OF_HERE.fullmatch(shown(words[0])) is not None
     return command.program == "echo" and own and all(_SLOTS.match(shown(word)) for word in words[1:])
+
+
+def _said(command: Command) -> str:
+    """The text that echo writes, whatever the script's values are; "" where it depends on more."""
+    words = [known(word) for word in command.words]
+    if words[:1] != ["echo"] or len(words) != 2 or command.conditions or command.loops:
+        return ""
+    return words[1] or ""
 
 
 def _rows(text: str) -> list[str]:
