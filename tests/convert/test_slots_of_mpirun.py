@@ -1,4 +1,4 @@
-"""mpirun fills the slots that Slurm gives it: how many ranks a node has where no line tells these."""
+"""mpirun fills the slots that Slurm gives it, or those of its hosts: how many ranks a node has."""
 
 from typing import Any
 
@@ -62,3 +62,32 @@ def test_that_the_first_nodes_may_have_had_all_ranks_is_said(options: str, run: 
     assert job["ranks_per_node"] == "8"
     found = [each for each in assumed if each.startswith((_SLOTS, _FILLS))]
     assert [each.startswith(said) for each in found] == [True] * bool(said)
+
+
+_LISTED = "cat > hosts <<EOF\nn1 slots=4\nn2 slots=2\nEOF\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "nodes", "ranks"),
+    [
+        ("mpirun -np 4 -H n1:4,n2:4 ./t", "1", "4"),
+        ("mpirun -np 8 -H n1:4,n2:4 ./t", "2", "4"),
+        ("mpirun -np 6 -H n1:4,n2:4 ./t", "2", ASK),
+        ("mpirun -np 6 -H n1:4,n2:2 ./t", "2", ASK),
+        ("mpirun -np 2 -H n1:4,n2:2 ./t", "1", "2"),
+        ("mpirun -np 4 --map-by node -H n1:4,n2:4 ./t", "2", "2"),
+        ("mpirun -np 4 --bynode -H n1:4,n2:4 ./t", "2", "2"),
+        ("mpirun -npernode 2 -H n1:4,n2:4 ./t", "2", "2"),
+        ("mpirun -H n1,n1,n2,n2 ./t", "2", "2"),
+        ("mpirun -H n1:4,n2:2 ./t", "2", ASK),
+        ("mpirun -np 8 -H n1,n2 ./t", "2", "4"),
+        ("mpirun -H n1,n2 ./t", "2", "1"),
+        ("mpiexec -n 4 -hosts n1:4,n2:4 ./t", "1", "4"),
+        (f"{_LISTED}mpirun --hostfile hosts -np 6 ./t", "2", ASK),
+        (f"{_LISTED}mpirun --hostfile hosts -np 4 ./t", "1", "4"),
+        (f"{_LISTED}mpirun --hostfile hosts -np 12 ./t", "2", "6"),
+    ],
+)
+def test_the_slots_of_each_host_are_filled(lines: str, nodes: str, ranks: str) -> None:
+    job = loaded(convert(classified({"go.sh": f"#!/bin/bash\n{lines}\n"}), Options({})).job)
+    assert (str(job["nodes"]), str(job["ranks_per_node"])) == (nodes, ranks)

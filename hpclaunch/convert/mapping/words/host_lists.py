@@ -23,10 +23,11 @@ _MOST_STARTS = 100  # commands whose words are looked through for each list
 
 class HostList(Struct, frozen=True):
     """A list: how many hosts it names, and the slots of each, None where they are not the same for all or are
-    not said."""
+    not said. `each` has those of one host after the other, where all are said."""
 
     hosts: Counted
     slots: int | None = None
+    each: tuple[int, ...] = ()
 
 
 def lists(reading: ShellReading) -> Iterator[HostList]:
@@ -110,4 +111,7 @@ def _read(rows: Sequence[str], places: tuple[Place, ...], what: str) -> HostList
     slots = {(each[1] or each[2]) if each else "" for each in found}
     only = slots.pop() if len(slots) == 1 else ""
     names = {re.split(r"[\s:]", row)[0] for row in rows}
-    return HostList(Counted(len(names), places, what.format(len(names))), int(only) if only else None)
+    counted = Counted(len(names), places, what.format(len(names)))
+    every = tuple(int(each[1] or each[2]) for each in found if each is not None)
+    told = every if len(every) == len(names) == len(rows) and all(every) else ()
+    return HostList(counted, int(only) if only else None, told)

@@ -12,7 +12,7 @@ from hpclaunch.convert.mapping.slurm.batch.asked import Asked, number
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks, ranks
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, prepares
-from hpclaunch.convert.mapping.slurm.starts import chosen_hosts, unfilled
+from hpclaunch.convert.mapping.slurm.starts import chosen_hosts, host_slots, unfilled
 from hpclaunch.convert.mapping.slurm.starts.chosen_hosts import Chosen
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import untold_number
@@ -134,6 +134,10 @@ def _of_mpirun(
     else:
         sized = of_all(reading, layer, Ranks(nodes, size.per_node, size.places), found.numbers)
         sized = unfilled.of_count(layer, sized, total, found)
+    if found.nodes is None and chosen is None:
+        by_list = listed is not None and layer.option("host") is None
+        lines = (command.place, *(listed.hosts.places if listed is not None and by_list else ()))
+        sized = host_slots.sized(layer, total, host_slots.of(layer, listed), lines) or sized
     before = found_layers[:index]
     of_enroot, inner, of_container = enroot.of(reading, command, found_layers[index + 1 :])
     if of_enroot is None and before:  # the container may be around mpirun

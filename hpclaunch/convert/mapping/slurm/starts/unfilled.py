@@ -13,7 +13,7 @@ from hpclaunch.readback.shell.values import known
 _BY_SLOTS = frozenset(("mpirun", "mpiexec.hydra", "ibrun"))
 # Any other --map-by than these goes by the nodes (mpirun(1) of Open MPI): one after the other, too, but what
 # is behind a colon may change that.
-_FILLS = frozenset(("slot", "hwthread", "core", "l1cache", "l2cache", "l3cache", "numa", "socket", "package"))
+FILLS = frozenset(("slot", "hwthread", "core", "l1cache", "l2cache", "l3cache", "numa", "socket", "package"))
 _NOT_TOLD = (
     "how many Slurm gives it on a node no line tells: of cores with two threads two, of a whole node all"
 )
@@ -23,7 +23,7 @@ def goes_by_slots(layer: Layer) -> bool:
     """Whether it fills the slots that Slurm gives it: no option says otherwise."""
     policy = layer.option("map-by")
     is_listed = layer.option("host") is not None or layer.option("hostfile") is not None
-    fills = policy is None or (known(policy.value or ()) or "").lower() in _FILLS
+    fills = policy is None or (known(policy.value or ()) or "").lower() in FILLS
     return layer.program in _BY_SLOTS and fills and not is_listed
 
 
