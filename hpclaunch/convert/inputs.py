@@ -20,6 +20,7 @@ from hpclaunch.convert.programs.names import (
     CONTAINERS,
     GPU_LAUNCHERS,
     OTHER_SUBMITTERS,
+    SHELLS,
     STEPS,
     SUBMITTERS,
     any_of,
@@ -345,6 +346,8 @@ def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
     started = re.compile(rf"^[^#\n]*(?<![\w.-]){base}(?![\w.-])", re.MULTILINE)
     if any(_sources(base, other) or _submits(base, other) for other in others):
         return False
+    if _BY_MPI.search(text) and any(_LAUNCHES.search(other) and _is_plain(base, other) for other in others):
+        return False  # its mpirun starts the ranks, as that of the other would
     if any(started.search(other) and _LAUNCHES.search(other) for other in others):
         return True
     if not _BY_MPI.search(text) and any(_is_of_mpirun(base, other) for other in others):
@@ -354,6 +357,15 @@ def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
     # What this one sources is a part of it, and does not start it.
     launchers = (each for each, other in texts.items() if each != name and _LAUNCHES.search(other))
     return any(not _sources(re.escape(basename(each)), text) for each in launchers)
+
+
+def _is_plain(base: str, text: str) -> bool:
+    """Whether a command of the text begins with the file, itself or behind a shell: no srun, mpirun or
+    container starts it there."""
+    before = r"(?:[^#\n\"'`]*(?:[;&|]|\b(?:do|then|else)\b))?[ \t]*(?:\w+=\S*[ \t]+)*"
+    starter = rf"(?:(?:exec|time|nohup|{any_of(tuple(sorted(SHELLS)))})[ \t]+(?:-\w+[ \t]+)*)*"
+    file = rf"[\"']?(?:[^\s;|&\"']*/)?{base}(?![\w.-])"
+    return re.search(rf"^{before}{starter}{file}", text, re.MULTILINE) is not None
 
 
 def _is_of_srun(base: str, text: str) -> bool:

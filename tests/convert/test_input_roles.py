@@ -146,6 +146,29 @@ def test_a_script_that_mpirun_starts_runs_beside_the_ranks(go: str, role: str) -
     assert [each.role for each in classified({"go.sh": f"#!/bin/bash\n{go}\n", "one.sh": one})][1] == role
 
 
+_STIR = "#!/bin/bash\nmodule load brew\nmpiexec -n 6 ./stir\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["./stir.sh", "bash -e stir.sh", "cd pot && KIND=tea ./stir.sh", "time ../bin/stir.sh", '"$POT/stir.sh"'],
+)
+def test_the_mpirun_of_a_script_that_the_script_of_sbatch_starts_is_the_run(line: str) -> None:
+    go = f"#!/bin/bash\n#SBATCH -N 3 -t 9 --gres=gpu:2\n{line}\n"
+    found = convert(classified({"go.sh": go, "stir.sh": _STIR}), Options({}))
+    job = loaded(found.job)
+    assert (job["nodes"], job["ranks_per_node"], job["mpi"]) == ("3", "2", "pmix")
+    assert "./stir" in str(job["command"])
+    assert "stir.sh" not in str(job["command"])
+    assert not [each for each in found.findings if "do nothing" in each.why or "stand idle" in each.why]
+
+
+@pytest.mark.parametrize("line", ["srun ./stir.sh", 'docker exec it bash -c "cd pot; ./stir.sh"'])
+def test_a_script_with_mpirun_that_srun_or_a_container_starts_runs_beside_the_ranks(line: str) -> None:
+    go = f"#!/bin/bash\n#SBATCH -N 3\n{line}\n"
+    assert [each.role for each in classified({"go.sh": go, "stir.sh": _STIR})] == ["shell", "rank script"]
+
+
 def test_a_file_that_no_other_starts_is_said_to_be_in_no_job() -> None:
     docker = "#!/bin/bash\ndocker run --gpus all -it reg.io/a/b:c /bin/bash\n"
     train = "#!/bin/bash\nmpirun -np 16 python t.py |& tee log\n"
