@@ -86,3 +86,25 @@ def test_ranks_make_files_as_the_script_had_it(lines: str, tmp_path: Path) -> No
     job = script_cases.loaded(convert(classified({"run.sub": script}), Options({})).job)
     subprocess.run(job["command"], cwd=tmp_path, umask=0, check=True, timeout=60)
     assert stat.S_IMODE(Path(tmp_path, "made").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind"),
+    [
+        ("#SBATCH -D /pond/duck\n./feed.sh\nsrun --mpi=none ./swim\n", "carried"),
+        ("#SBATCH -D /pond/duck\ncd /pond/nest\nsrun --mpi=none ./swim\n", "replaced"),
+        ("#SBATCH -D duck\nsrun --mpi=none ./swim\n", "assumed"),
+        (
+            "#SBATCH -D /pond\nsrun --mpi=none --container-image=a:b --container-mounts=eggs:/e ./swim\n",
+            "assumed",
+        ),
+    ],
+)
+def test_the_job_file_is_taken_to_be_in_the_folder_of_sbatch_where_something_starts_from_it(
+    lines: str, kind: str
+) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -n 2 --gres=gpu:2 -t 7\n"
+    found = convert(classified({"run.sub": head + lines}), Options({}))
+    its = {each.kind: each.became for each in found.findings if each.what.startswith("-D ")}
+    assert list(its) == [kind]
+    assert ("the job file is in" in its[kind]) == (kind == "assumed")

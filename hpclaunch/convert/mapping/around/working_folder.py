@@ -10,12 +10,12 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import entered_folders
 from hpclaunch.convert.mapping.around.beyond import is_test
 from hpclaunch.convert.mapping.environment.in_order import moment_of
-from hpclaunch.convert.mapping.slurm.batch.asked import of_batch
+from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Command, ShellReading, once
 from hpclaunch.convert.shell.folder import SUBMITTED_FROM
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
-from hpclaunch.values.conversion import Place
+from hpclaunch.values.conversion import Finding, Place
 from hpclaunch.values.yamltext import flow
 
 _HOME = re.compile(r"^~|\$\{?HOME\}?")
@@ -26,13 +26,19 @@ _OF_SUBMISSION = re.compile(rf"\$\{{?(?:{'|'.join(SUBMITTED_FROM)})\b")
 _NO_WAY_BACK = (
     "each round of the loop begins where the one before it ended, and all trials of a job begin in one"
 )
+_BY_WORKDIR = "ranks start in `workdir`, and steps of the script go where they were themselves"
 _OWNFOLDERS = "each round of the loop has its own, and all trials of a job have one"
+
+
+def _start(reading: ShellReading) -> Asked | None:
+    """The option by which sbatch was told where to go."""
+    return next((each for each in reversed(of_batch(reading)) if each.name == "chdir"), None)
 
 
 @once
 def begin(reading: ShellReading) -> str:
     """The folder in which the script began: that of submission, or where sbatch was told to go."""
-    start = next((each for each in reversed(of_batch(reading)) if each.name == "chdir"), None)
+    start = _start(reading)
     folder = (start.text or "") if start is not None else ""
     return folder if folder.startswith("/") else "."
 
@@ -40,7 +46,34 @@ def begin(reading: ShellReading) -> str:
 def put(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple[Value, ...]]:
     """The folder in which the script is when it comes to the run. Returns what the command does to be there
     where ranks cannot start in it."""
-    start = next((each for each in reversed(of_batch(reading)) if each.name == "chdir"), None)
+    entered = _put(reading, run, draft)
+    _take_back(reading, draft)
+    return entered
+
+
+def _take_back(reading: ShellReading, draft: Draft) -> None:
+    """That the job file is taken to be where sbatch was told to go: with a whole path for `workdir` neither
+    the ranks nor the steps, which go there themselves, look from its folder. Mounts and an image do."""
+    start = _start(reading)
+    folder = draft.facts.get(("workdir",))
+    if start is None or folder is None or folder.is_open or not str(folder.value).startswith("/"):
+        return
+    if not begin(reading).startswith("/") or any(key[0] in ("image", "mounts") for key in draft.facts):
+        return
+    at = next((n for n, each in enumerate(draft.findings) if _is_of(start, each)), None)
+    if at is None:
+        return
+    said = draft.findings.pop(at)
+    if folder.places != start.places:  # else `workdir` is carried over from that line
+        draft.say("replaced", said.places, said.what, why=_BY_WORKDIR)
+
+
+def _is_of(start: Asked, each: Finding) -> bool:
+    return (each.kind, each.places, each.what) == ("assumed", start.places, start.written)
+
+
+def _put(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple[Value, ...]]:
+    start = _start(reading)
     base = start.text if start is not None and (start.text or "").startswith("/") else None
     if ("workdir",) in draft.facts:
         return ()
