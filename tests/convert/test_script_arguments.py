@@ -320,7 +320,17 @@ _JOB = "#!/bin/bash\n#SBATCH -N 2 -t 10 --gres=gpu:4\nmodule load a\n"
 
 
 @pytest.mark.parametrize(
-    "run", ['"$@"', "$*", 'exec "$@"', "$1 --fast", "PROG=$1\n$PROG in.txt", 'eval "$@"']
+    "run",
+    [
+        '"$@"',
+        "$*",
+        'exec "$@"',
+        "$1 --fast",
+        "PROG=$1\n$PROG in.txt",
+        'eval "$@"',
+        "./hen/$1 egg",
+        "bin/${2}_x",
+    ],
 )
 def test_a_run_that_is_among_the_words_behind_the_name_is_asked_for_with_them(run: str) -> None:
     found = convert(classified({"r.sh": f"{_JOB}{run}\n"}), Options({}))

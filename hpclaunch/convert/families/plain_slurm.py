@@ -142,7 +142,9 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
         (why, todo), places = ended.said(end, reading), (end.place,)
     elif (by_words := beyond.started_by_arguments(reading)) is not None:
         not_told = "of which not all is told" if reading.started else "which is not told"
-        why = f"{by_words.brief()} is what stands behind the script's name, {not_told}"
+        what = by_words.brief()
+        its = f"{what} is" if len(by_words.words[0]) == 1 else f"the program of {what} is made of"
+        why = f"{its} what stands behind the script's name, {not_told}"
         places = (by_words.place,)
     elif (unknown := beyond.started_by_unknown(reading)) is not None:
         command, name = unknown

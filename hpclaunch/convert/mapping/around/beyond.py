@@ -179,13 +179,13 @@ def started_by_unknown(reading: ShellReading) -> tuple[Command, str] | None:
 
 
 def started_by_arguments(reading: ShellReading) -> Command | None:
-    """The last command whose program is among the words behind the script's name ("$@"), where nobody told
-    these."""
+    """The last command whose program is among the words behind the script's name ("$@"), or made of one
+    (./runs/$1), where nobody told these."""
     for command in reversed(reading.commands):
         if not command.within and not command.signals and not command.conditions:
-            match command.words:
-                case ((Unknown(kind="argument"), *_), *_):
-                    return command
+            first = command.words[0] if command.words else ()
+            if any(isinstance(part, Unknown) and part.kind == "argument" for part in first):
+                return command
     return None
 
 
