@@ -150,6 +150,32 @@ def test_options_and_library_of_mpich(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ("mpiexec.hydra -n 16 -genv HUE red", "mpiexec.hydra -genv HUE"),
+        ("mpiexec.hydra -n 16 -env HUE red", "mpiexec.hydra -env HUE"),
+        ("mpirun -np 16 -x HUE=red", "mpirun -x HUE"),
+        ("mpirun -np 16 -mca mca_base_env_list HUE=red", "mpirun -x HUE"),
+    ],
+)
+def test_a_variable_that_mpirun_hands_on_is_told_by_the_option_of_its_line(words: str, what: str) -> None:
+    found = _converted(f"{words} ./app")
+    assert script_cases.loaded(found.job)["env"] == {"HUE": "red"}
+    assert [each.what for each in found.findings if each.key == "env.HUE"] == [what]
+
+
+@pytest.mark.parametrize("shell", ["srun bash mix.sh", "srun -n 2 sh ./mix.sh"])
+def test_the_mpirun_of_a_script_that_srun_starts_is_called_what_its_line_calls_it(shell: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:2 -t 7\n"
+    its = {"run.sub": f"{head}{shell}\n", "mix.sh": "#!/bin/bash\nmpiexec -n 2 ./mix\n"}
+    found = convert(classified(its), Options({}))
+    said = [each for each in found.findings if "starts ranks of its own" in each.why]
+    assert [(each.what, each.why.endswith("no process that mpiexec starts")) for each in said] == [
+        ("mpiexec -n 2", True)
+    ]
+
+
+@pytest.mark.parametrize(
     "line", ["mpiexec -np 16", "mpiexec -n 16 -ppn 8", "orterun -np 16", "mpirun -np 16"]
 )
 def test_a_launcher_is_called_what_the_line_calls_it(line: str) -> None:

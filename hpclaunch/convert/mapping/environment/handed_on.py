@@ -30,18 +30,33 @@ _REPLACED: dict[Owner, str] = {
 }
 _MPIRUN_SETS = "mpirun sets it in each rank, and srun does not; MPI itself asks PMIx"
 _TAKE_SLURMS = "a program that reads it takes SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS instead"
+_OF_HYDRA = ("genv", "env")  # mpiexec.hydra -help
 _OF_LOGIN: frozenset[Owner] = frozenset(("login", "shell"))
 
 
 class Handed(Struct, frozen=True):
     """A variable, `value` None where it is taken from where the command runs (`there`: what is exported
-    there). `by` is the option, and what comes later counts more."""
+    there). `by` is the option, as Open MPI has it (mpirun -x), and what comes later counts more; `flag` is it
+    as it is written (-genv)."""
 
     name: str
     value: Value | None
     by: str
     places: tuple[Place, ...]
     there: Mapping[str, Value]
+    flag: str = ""
+
+    @property
+    def is_of_mpirun(self) -> bool:
+        """Whether mpirun hands it on, and not docker."""
+        return self.by.endswith(" -x")
+
+    @property
+    def what(self) -> str:
+        """The option and the variable, for people."""
+        is_named = self.is_of_mpirun and self.flag.lstrip("-") in _OF_HYDRA
+        by = f"{self.by.removesuffix('-x')}{self.flag}" if is_named else self.by
+        return f"{by} {self.name}"
 
 
 class Receivers(Struct, frozen=True):
@@ -64,6 +79,7 @@ class _Variable(Struct, frozen=True):
     value: Value | None
     places: tuple[Place, ...]
     what: str
+    is_of_mpirun: bool
 
 
 def given(reading: ShellReading, command: Command, options: Sequence[Option], by: str) -> list[Handed]:
@@ -80,7 +96,8 @@ def given(reading: ShellReading, command: Command, options: Sequence[Option], by
         assigned = reading.last(name) if parts is None or name in not_told(parts[1]) else None
         if assigned is not None:
             places = tuple(dict.fromkeys((*places, assigned.place)))
-        found.append(Handed(name, parts[1] if parts else None, by, places, there))
+        flag = option.written.partition("=")[0].partition(" ")[0]
+        found.append(Handed(name, parts[1] if parts else None, by, places, there, flag))
     return found
 
 
@@ -111,7 +128,7 @@ def _variables(all_given: Sequence[Handed]) -> Iterator[_Variable]:
         counts = _that_counts(several)
         value = counts.value if counts.value is not None else counts.there.get(name)
         places = tuple(dict.fromkeys(place for each in several for place in each.places))
-        yield _Variable(name, counts.value, value, places, f"{counts.by} {name}")
+        yield _Variable(name, counts.value, value, places, counts.what, counts.is_of_mpirun)
 
 
 def _made_there(each: _Variable, value: Value, draft: Draft, receivers: Receivers) -> Value | None:
@@ -124,7 +141,7 @@ def _made_there(each: _Variable, value: Value, draft: Draft, receivers: Receiver
         why = f"each rank has {has} for it"
     elif _of_the_job(value):
         why = "Slurm's numbers are known where the job runs"
-    elif each.what.endswith(f"-x {each.name}") and _adds_to_its_own(each.name, value):
+    elif each.is_of_mpirun and _adds_to_its_own(each.name, value):
         why = "each rank has its own, to which it adds"
         value = join([part if isinstance(part, str) else Unknown("variable", each.name) for part in value])
     else:

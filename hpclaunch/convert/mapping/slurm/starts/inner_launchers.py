@@ -31,11 +31,11 @@ def say(reading: ShellReading, run: Step, found: Allocation, scripts: Sequence[S
     command, starter = next(_started(reading, run, scripts), (run.command, None))
     if starter is None:
         return
-    written = " ".join([starter.program, *(each.written for each in starter.options)])
+    written = " ".join([starter.called, *(each.written for each in starter.options)])
     by = "srun" if any(layer.program == "srun" for layer in layers(run.command.words)) else "the command"
     why = (
         f"{by} starts it, and it starts ranks of its own: the job counts those of {by} alone, and hpclaunch "
-        f"places and binds no process that {starter.program} starts"
+        f"places and binds no process that {starter.called} starts"
     )
     by_torch = launchers.is_launcher(starter)
     keys = "ranks_per_node, rendezvous" if by_torch else "ranks_per_node, mpi"
