@@ -89,6 +89,8 @@ def test_ranks_get_the_word_that_the_script_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "text"),
     [
+        ("source $(conda info --base 2>/dev/null || echo $HOME/c)/etc/profile.d/conda.sh",
+         'source "$(conda info --base 2>/dev/null || echo $HOME/c)"/etc/profile.d/conda.sh; exec ./t'),
         ("source $(conda info --base)/etc/profile.d/conda.sh\nconda activate e",
          'source "$(conda info --base)"/etc/profile.d/conda.sh; conda activate e; exec ./t'),
         ('source "$(dirname $(which conda))/../etc/profile.d/conda.sh"',

@@ -33,6 +33,7 @@ _GOES_ON = re.compile(r"\w", re.ASCII)
 # Of programs that tell where the environments of a user are, and names no variables.
 _BY_PROGRAMS = re.compile(
     r"\$\((?:(?:\S*/)?(?:conda|mamba|micromamba|pyenv|spack) [\w ./-]+"
+    r"(?:2> ?/dev/null)?(?: *\|\| echo (?:\"(?:\$HOME|\$\{HOME\})?[\w./-]+\"|(?:\$HOME|~)?[\w./-]+))?"
     r"|dirname (?:\$\(dirname )?\"?\$\((?:which|command -v|type -[pP]) [\w.-]+\)\"?\)?)\)"
 )
 _OF_RANKS = ("OMPI_COMM_WORLD_", "MV2_COMM_WORLD_", "PMI_", "MPI_LOCAL")
