@@ -40,7 +40,10 @@ def _job(submitter: str, *arguments: str, job: str = _JOB) -> dict[str, Any]:
             "3",
             ["a", "none"],
         ),
-        # A submitter without a use for words has none: they are the job's.
+        # A submitter that has its own words for the job has no use for others.
+        ("sbatch -N 2 job.sbatch small", ("big", "fast"), "2", ["small", "none"]),
+        ('export SIZE=small\nsbatch -N 2 job.sbatch "$SIZE"', ("big",), "2", ["small", "none"]),
+        # One without any hands none on: they are the job's.
         ("sbatch -N 2 job.sbatch", ("big", "fast"), "2", ["big", "fast"]),
     ],
 )

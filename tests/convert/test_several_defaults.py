@@ -55,3 +55,13 @@ def test_a_default_of_a_variable_that_has_another_one_s_value_counts(lines: str,
 def test_what_the_script_does_not_go_on_without_is_no_default_of_its_copy() -> None:
     text = f"{_HEAD}: ${{MILL:?which one}}\nFLOUR=$MILL\nexport WIDTH=${{FLOUR:-rye}}\nsrun --mpi=none ./t\n"
     assert "rye" not in convert(classified({"run.sub": text}), Options({})).job
+
+
+def test_a_default_counts_where_who_submits_gives_what_nobody_gave() -> None:
+    files = {
+        "submit.sh": '#!/bin/bash\nsbatch -N 1 job.sbatch "$MILL"\n',
+        "job.sbatch": f"{_HEAD}srun --mpi=none ./t ${{1:-rye}}\n",
+    }
+    found = convert(classified(files), Options({}))
+    assert 'command: ["./t", rye]' in found.job
+    assert "MILL" in [each.what for each in found.findings if each.kind == "assumed"]

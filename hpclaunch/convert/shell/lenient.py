@@ -154,11 +154,17 @@ class LenientExpander(Expander):
             return [()]
         return super().values(expansion)
 
+    def _its_value(self, name: str) -> Value | None:
+        arguments = self.state.arguments or ()
+        if name.isdigit() and len(name) <= _MOST_DIGITS:
+            return arguments[int(name) - 1] if 0 < int(name) <= len(arguments) else None
+        variable = self.state.get(name)
+        return variable.value if variable is not None and isinstance(variable.value, tuple) else None
+
     def _copied(self, name: str) -> str:
         """The variable whose value this one has, and no more, where nobody gave that one; "" for none."""
-        variable = self.state.get(name)
-        value = variable.value if variable is not None else None
-        part = value[0] if isinstance(value, tuple) and len(value) == 1 else None
+        value = self._its_value(name)
+        part = value[0] if value is not None and len(value) == 1 else None
         if not isinstance(part, Unknown) or part.kind != "variable" or not parameters.is_name(part.name):
             return ""
         is_given = is_others(part.name) or part.name in self._walker.required

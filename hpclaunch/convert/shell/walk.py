@@ -190,7 +190,8 @@ def _begun(
     begun = tuple(each for _, each in submitted) or (starts(walker, main) if main else ())
     begin(walker, begun)
     walker.commands += [each for each, _ in submitted]
-    if arguments is not None and (not submitted or walker.state.arguments is None):
+    # What starts the script gives it words of its own, and the operator's are for that.
+    if arguments is not None and not walker.state.arguments:
         walker.state.arguments = _arguments(given)
     elif given.words is not None:
         walker.state.arguments = handed_on(tuple(map(as_inside, given.words)), None)
