@@ -171,6 +171,17 @@ def test_lines_of_grid_engine_count_behind_commands_too() -> None:
     assert "Grid Engine" not in found.refused  # of a script without others it is a comment
 
 
+@pytest.mark.parametrize("own", ["#$ -V -cwd", "#$ -pe warm 4"])
+def test_a_first_line_of_grid_engine_counts_behind_a_command_by_options_of_its_own(own: str) -> None:
+    text = f"A=2\nexport A\n#$ -l h_rt=600\ndate\n{own}\n#$ -l h_vmem=1G\nmpirun -np 4 ./t\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert "a script for Grid Engine" in found.refused
+    assert {each.name: each.told for each in found.launch}["time limit"] == "10 minutes"
+    for others in (f"cat > j <<E\n{own}\nE\n", f"#SBATCH -N 1\ndate\n{own}\n", own.replace("$ ", "$ ls ")):
+        text = f"#!/bin/sh\n{others}\nmpirun ./t\n"
+        assert "Grid Engine" not in convert(classified({"run.sh": text}), Options({})).refused
+
+
 def test_lines_of_lsf_count_behind_commands_too() -> None:
     lines = ("set -eu", "#BSUB -nnodes 2", "date", "# it's one", "#BSUB -W 1:30")
     told = _told(*lines)

@@ -17,6 +17,9 @@ _GRID_ENGINE = "$"
 # of Lava, which is LSF's own source), and oarsub at each line of the script (scan_script in oarsublib.pm of
 # OAR 2), but what a script writes or hands on is not read here as its own.
 _EACH_LINE = ("BSUB", "OAR")
+# Options that Grid Engine alone has (qsub(1)). A text without any, whose first such line stands behind a
+# command, has a comment there, with a command of an interactive shell.
+_OWN = re.compile(r"^#\$[ \t]*-(?:[^\n]*[ \t]-)?(?:cwd(?!\S)|pe[ \t]+\S+[ \t]+\d)", re.MULTILINE)
 _QUOTES = ('"', "'")
 # Of Flux they may stand behind commands, with any signs before the word (flux-batch(1), "Submission
 # directives"; RFC 36 of the Flux framework).
@@ -55,11 +58,14 @@ def directives(source: Source) -> tuple[Directive, ...]:
         if of_flux:
             found.append(Directive(Place(source.name, number), _words(of_flux[1]), "FLUX"))
     before, of_grid_engine = True, False
-    of_each_line = not found and any(f"#{each}" in text for each in _EACH_LINE)
+    anywhere = () if found else tuple(each for each in _EACH_LINE if f"#{each}" in text)
+    if not found and not anywhere and _OWN.search(text):
+        anywhere = (_GRID_ENGINE,)
+    of_each_line = bool(anywhere)
     for number, line in enumerate(lines, 1):
         other = _OTHERS.match(line)
         its = (other[1] or other[2]) if other else ""
-        behind = (of_grid_engine and its == _GRID_ENGINE) or (of_each_line and its in _EACH_LINE)
+        behind = (of_grid_engine and its == _GRID_ENGINE) or (of_each_line and its in anywhere)
         if other and (before or behind):
             of_grid_engine |= its == _GRID_ENGINE
             found.append(Directive(Place(source.name, number), _words(other[3]), its))
