@@ -243,6 +243,15 @@ def test_the_folder_that_a_scheduler_makes_for_a_job_is_not_the_submitters(line:
     assert _told(_of(f"{line}\nexport TMPDIR=/d\nmpirun -np 1 ./t $TMPDIR"))["environment"] == "TMPDIR"
 
 
+@pytest.mark.parametrize("line", ["mpirun -np 1 ./t $JOB_ID $NM", "export K=$JOB_ID\nmpirun -np 1 ./t $NM"])
+def test_what_grid_engine_sets_in_a_job_is_not_the_submitters(line: str) -> None:
+    found = _of(f"#$ -cwd\n{line}")
+    assert "JOB_ID" not in _told(found)["environment"]
+    assert "the scheduler of the original sets it" in _left(found, "JOB_ID")
+    of_pbs = _of(f"#PBS -l nodes=1:ppn=1\n{line}")  # which has no variable of that name
+    assert "JOB_ID" in _told(of_pbs)["environment"]
+
+
 @pytest.mark.parametrize("run", ["mpirun -np 2 ./t", "aprun -n 2 ./t"])
 @pytest.mark.parametrize(
     ("folder", "became"),

@@ -94,7 +94,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         draft.findings[:] = [no_question(each) for each in draft.findings]
     pbs.put_threads(others, reading.commands, draft)
     if refusal.is_scheduler:
-        other_schedulers.say_temporary(refusal.name.removeprefix("a script for "), draft)
+        other_schedulers.say_set_by(refusal.name.removeprefix("a script for "), draft)
     singularity.say_images(inside, draft)
     singularity.say_runscript(inside, draft)
     draft.refuse(refusal.reason, [refusal.place], refusal.name, todo=_TODO)

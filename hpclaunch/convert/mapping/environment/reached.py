@@ -26,6 +26,8 @@ from hpclaunch.values.names import acts_on_commands
 _OF_ANOTHER = re.compile(
     r"(?:LSB|LSF|PBS|SGE|PJM|COBALT|OAR|LOADL|NQSII)_[A-Z]|(?:NSLOTS|NHOSTS|PE_HOSTFILE)$"
 )
+OF_SCHEDULER = "the scheduler of the original sets it, and Slurm and Kubernetes do not"
+STAND_IN = "write in the command what stands for it"
 
 
 class Handed(Struct, frozen=True):
@@ -147,8 +149,7 @@ def inherit(
             draft.say("left", places, what, why=why, todo=todo)
             continue
         if _OF_ANOTHER.match(name):
-            why = "the scheduler of the original sets it, and Slurm and Kubernetes do not"
-            draft.say("left", places, name, why=why, todo="write in the command what stands for it")
+            draft.say("left", places, name, why=OF_SCHEDULER, todo=STAND_IN)
             continue
         if name.startswith("SLURM_") and not is_slurms(name):
             why = f"no line gives {name} a value, and Slurm has no variable of that name: it is empty"

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.environment.reached import OF_SCHEDULER, STAND_IN
 from hpclaunch.convert.mapping.schedulers import asked_otherwise, grid_engine, lsf, oar, pbs, pjm
 from hpclaunch.convert.mapping.schedulers.asked_values import (
     SEE,
@@ -29,6 +30,11 @@ from hpclaunch.convert.reading import Directive, ShellReading
 from hpclaunch.values.conversion import Place
 
 _OWN_FOLDER = ("PBS", "Grid Engine", "PBS or Grid Engine")
+# Those without a prefix that Grid Engine sets in a job (qsub(1) of Grid Engine 8, "Environment variables"):
+# in a script for another scheduler each may be one of its own.
+_OF_GRID_ENGINE = frozenset(
+    ("ARC", "JOB_ID", "JOB_NAME", "JOB_SCRIPT", "NQUEUES", "PE", "QUEUE", "REQUEST", "RESTARTED")
+)
 _WRITE = "write what it asks for in the job file"
 _ON_NODE = "how many of these are on a node is not told"
 _VARIABLE = re.compile(r"\$[A-Za-z_{(]")
@@ -94,14 +100,14 @@ def _option(words: list[str], its: str) -> tuple[str, str, str]:
     return option, value, " ".join((word, *more)) if attached else f"{option} {value}".strip()
 
 
-def say_temporary(name: str, draft: Draft) -> None:
-    """TMPDIR is not the submitter's: it is a folder that PBS and Grid Engine make for each job (qsub(1B) of
-    OpenPBS 23, qsub(1) of Grid Engine 8, "Environment variables")."""
-    if name not in _OWN_FOLDER:
-        return
-    for fact in draft.drop_values("inherit", {"TMPDIR"}):
+def say_set_by(name: str, draft: Draft) -> None:
+    """What a scheduler, by its name, sets in each job is not the submitter's. TMPDIR is a folder that PBS and
+    Grid Engine make (qsub(1B) of OpenPBS 23, qsub(1) of Grid Engine 8, "Environment variables")."""
+    for fact in draft.drop_values("inherit", {"TMPDIR"}) if name in _OWN_FOLDER else ():
         why = f"{name} makes a folder for each job, and sets TMPDIR to it"
         draft.say("left", fact.places, "TMPDIR", why=why, todo="write env.TMPDIR in the job file")
+    for fact in draft.drop_values("inherit", _OF_GRID_ENGINE) if name == "Grid Engine" else ():
+        draft.say("left", fact.places, str(fact.value), why=OF_SCHEDULER, todo=STAND_IN)
 
 
 def put_commands(reading: ShellReading, draft: Draft) -> None:
