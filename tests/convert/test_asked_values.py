@@ -244,6 +244,8 @@ def test_lines_of_a_template_are_no_commands_among_those_for_a_scheduler() -> No
         (['#BSUB -R "span[hosts=1]" -n 12'], "1 12 -"),
         (["#BSUB -n 4,8", "#BSUB -nnodes 2"], "2 2 -"),
         (["#BSUB -n 1", '#BSUB -R "rusage[mem=4000,ngpus_excl_p=2]"'], "1 - 2"),
+        (["#BSUB -n 1", "#BSUB -R span[ptile=8]"], "1 1 -"),
+        (["#BSUB -n 6", '#BSUB -R "span[ptile=8]"'], "1 6 -"),
         (["#BSUB -n 16"], "- - -"),
         (["#BSUB -n 15", "#BSUB -R span[ptile=8]"], "- - -"),
     ],

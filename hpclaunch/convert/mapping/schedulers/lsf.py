@@ -22,6 +22,7 @@ from hpclaunch.convert.reading import Directive
 _ON_NODE = ("ranks_per_node",)
 _LONG = 8  # digits
 _NOT_TOLD = "how many of these slots are on a host is not told"
+_FEWER = "no host has more of the slots than so many, and the job asks for fewer"
 _SPAN = re.compile(r"span\[\s*hosts\s*=\s*1\s*\]")
 _PTILE = re.compile(r"ptile=(\d+)")
 _EXCLUSIVE = re.compile(r"\bngpus_(?:excl_p|shared|physical)=(\d+)")  # before LSF had -gpu
@@ -48,7 +49,13 @@ def put_slots(directives: Sequence[Directive], draft: Draft) -> None:
 def _slots(text: str, places: Places, what: str, draft: Draft) -> None:
     slots = int(text) if text.isdecimal() and len(text) < _LONG else 0
     nodes, on_node = draft.number("nodes"), draft.number("ranks_per_node")
-    if slots == 1 or (slots and on_node and not nodes and slots % on_node == 0):
+    if slots and on_node and not nodes and slots < on_node:
+        most = draft.facts.pop(_ON_NODE)
+        draft.unsay(_ON_NODE)
+        draft.say("without effect", most.places, f"span[ptile={on_node}]", why=_FEWER)
+        put_number("nodes", "1", places, what, draft)
+        put_number("ranks_per_node", text, places, what, draft)
+    elif slots == 1 or (slots and on_node and not nodes and slots % on_node == 0):
         put_number("nodes", str(slots // (on_node or 1)), places, what, draft)
     elif slots and nodes and not on_node and slots % nodes == 0:
         put_number("ranks_per_node", str(slots // nodes), places, what, draft)
