@@ -142,3 +142,21 @@ def test_what_another_submitted_script_has_is_not_of_the_job_that_is_told(first:
         "a job of its own: what is told is of fit.pbs, which another line submits",
     )
     assert any(each.what == "OLD" and "another job" in each.why for each in found.findings)
+
+
+@pytest.mark.parametrize("line", ["condor_submit $1/warm.sub", "bsub -n 4 ./warm", "oarsub -l nodes=2 $1"])
+def test_what_a_launcher_does_beside_what_it_submits_is_no_jobs(line: str) -> None:
+    found = _of(f"export A=1\npython prepare.py $1\n{line}")
+    told = _told(found)
+    assert (told["ranks"], told["environment"]) == ("not determined", "not determined")
+    left = {each.places[0].line: each.why for each in found.findings if each.kind == "left"}
+    assert "not part of what is launched" in left[4]
+    job = f"#!/bin/bash\n#PBS -l nodes=2\npython train.py $1\n{line}\n"
+    assert _told(convert(classified({"job.pbs": job}), Options({})))["ranks"] == "1 on each node"
+
+
+@pytest.mark.parametrize("line", ["condor_submit $1/warm.sub", "flux mini submit -n1 sleep 9", "qsub $JOB"])
+def test_a_command_by_which_the_scheduler_is_known_is_said_to_start_a_job(line: str) -> None:
+    found = _of(f"for i in $1; do\n{line}\ndone")
+    (said,) = [each for each in found.findings if "starts a job or ranks of its own there" in each.why]
+    assert (said.places[0].line, said.what) == (4, line)

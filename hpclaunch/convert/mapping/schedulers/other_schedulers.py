@@ -112,7 +112,9 @@ def say_set_by(name: str, draft: Draft) -> None:
 
 def put_commands(reading: ShellReading, draft: Draft) -> None:
     """Say of commands of other schedulers, beside what the launcher starts, whose they are."""
-    named = {(each.file, each.line) for finding in draft.findings for each in finding.places}
+    # By which line the scheduler is known says nothing of what the line starts.
+    said = [each for each in draft.findings if not each.what.startswith("a script for ")]
+    named = {(each.file, each.line) for finding in said for each in finding.places}
     for command in reading.commands:
         its = scheduler_of(command.words)
         if its and (command.place.file, command.place.line) not in named:

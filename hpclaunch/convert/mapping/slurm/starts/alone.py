@@ -22,6 +22,7 @@ from hpclaunch.convert.programs.names import (
     BY_MPI,
     CONTAINERS,
     GPU_LAUNCHERS,
+    OTHER_SUBMITTERS,
     REMOTE,
     SHELLS,
     STEPS,
@@ -89,7 +90,7 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
 def submits_another(reading: ShellReading) -> bool:
     """Whether it is a script of the login node, and submits one that is not given: what else it does is no
     job's."""
-    its = [each for each in reading.of("sbatch") if each.place not in reading.entered]
+    its = [each for each in reading.of("sbatch", *OTHER_SUBMITTERS) if each.place not in reading.entered]
     return bool(its) and not reading.directives
 
 
