@@ -49,6 +49,11 @@ def _of(lines: str) -> tuple[dict[str, Any], Conversion]:
         ("export OMPI_MCA_pml=ucx\nmpirun -np 8 ./app", "pmix"),
         ("mpirun.openmpi -np 8 ./app", "pmix"),
         ("/apps/hpcx/ompi/bin/mpirun -np 8 ./app", "pmix"),
+        ("export PATH=/opt/warm/2016.3/linux/mpi/intel64/bin:$PATH\nmpirun -np 8 ./app", "pmi2"),
+        ("export PATH=$PATH:/opt/mvapich2-2.3/bin:/opt/openmpi/bin\nmpirun -np 8 ./app", "pmi2"),
+        ("export MPI_HOME=/opt/openmpi-1.8.8\nmpirun -np 8 ./app", "pmi2"),
+        ("export WARM_MPI_ROOT=/opt/openmpi-4.1\nmpirun -np 8 ./app", "pmix"),
+        ("export PATH=/opt/openmpi/bin:$PATH\nmodule load impi\nmpirun -np 8 ./app", "pmi2"),
         ("docker run --gpus all nvcr.io/nvidia/x:1 mpirun -np 8 ./app", "pmix"),
     ],
 )
@@ -96,7 +101,14 @@ def test_what_a_program_was_built_with_counts_less_than_the_mpi_itself(
     assert (job["mpi"], bool(asked)) == (mpi, said)
 
 
-@pytest.mark.parametrize("lines", ["mpirun -np 8 ./app", "module load gcc cuda\nmpiexec -n 8 ./app"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "mpirun -np 8 ./app",
+        "module load gcc cuda\nmpiexec -n 8 ./app",
+        "export PATH=/opt/warm-mpich/bin:$PATH\nexport WARM_DIR=/opt/mpich\nmpirun -np 8 ./app",
+    ],
+)
 def test_where_nothing_tells_it_that_is_said(lines: str) -> None:
     job, found = _of(lines)
     assert job["mpi"] == "pmix"

@@ -2,8 +2,8 @@
 MVAPICH2, whose ranks take PMI-2 ("MPI Users Guide" of Slurm, mpi_guide.html).
 
 Their launchers have one name. What tells them apart are options that one of them alone has, the folder of the
-program, variables that their libraries read, modules that are loaded, scripts that are sourced, and daemons
-that the script starts.
+program, variables that their libraries read, modules that are loaded, scripts that are sourced, folders that
+the script puts into PATH or names as the MPI's, and daemons that it starts.
 """
 
 import re
@@ -35,7 +35,7 @@ _NAMED = {
     # Its launcher is PALS, which is a module of its own (mpiexec(1) of HPE Cray PALS).
     CRAY: re.compile(r"cray[-_](?:mpich|pals)"),
     INTEL_MPI: re.compile(
-        r"intel[-_]?mpi|(?:^|/)mpi/intel(?:/|$)|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|oneapi.*mpi|"
+        r"intel[-_]?mpi|(?:^|/)mpi/intel(?:64)?(?:/|$)|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|oneapi.*mpi|"
         + _CHAIN.format(names="intel|intelcuda|gimkl|gimpi")
     ),
     MVAPICH2: re.compile(r"mvapich"),
@@ -47,6 +47,9 @@ _NAMED = {
         + _CHAIN.format(names="foss|fosscuda|gompi|gompic|iomkl|iompi|gomkl")
     ),
 }
+# Variables with folders: of programs, and of an MPI.
+_FOLDERS = re.compile(r"PATH|\w{,40}MPI\w{,40}(?:HOME|ROOT|DIR)")
+_LONGEST = 4096  # characters of a folder's name, as Linux has it
 # By what its variables begin with.
 _READS = {
     "I_MPI_": INTEL_MPI,
@@ -94,7 +97,7 @@ def of(reading: ShellReading, command: Command, layer: Layer) -> Library | None:
     if found is None or found.name != OPEN_MPI:
         return found
     words = (*command.words, *(word for each in reading.of(*LOADS) for word in each.words[1:]))
-    old = next((text for word in words if is_before_pmix(text := shown(word))), "")
+    old = next((text for text in (*map(shown, words), found.told_by) if is_before_pmix(text)), "")
     return replace(found, old=old)
 
 
@@ -128,9 +131,25 @@ def _told(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Lib
     loaded = [shown(word) for each in reading.of(*LOADS) for word in each.words[1:]]
     yield from _of_modules(loaded)
     yield from _named(shown(each.name) for each in reversed(reading.sourced))
+    yield from _of_folders(reading, command)
     yield from _of_mpd(reading)
     yield from _named(text for text in words if "nvcr.io/" in text)
     yield from (Library(MPICH, text) for text in words if program_of([(text,)]) in BY_WRAPPED)
+
+
+def _of_folders(reading: ShellReading, command: Command) -> Iterator[Library]:
+    """What the script has in PATH, of which the first counts, and as the folder of its MPI, also by lines
+    that give the job variables (#$ -v MPI_HOME=/opt/mvapich2). A name that does not begin with an MPI's is of
+    a program that was built with it (/opt/warm-mpich/bin)."""
+    exported = {name: shown(value) for name, value in command.environment}
+    asked = (word for each in reading.directives if "-v" in each.words for word in each.words)
+    given = dict(part.split("=", 1) for word in asked for part in word.split(",") if "=" in part)
+    for name, text in {**given, **exported}.items():
+        for part in text.split(":") if _FOLDERS.fullmatch(name) else ():
+            library = named(part) if len(part) < _LONGEST else ""
+            its = _NAMED[library].finditer(part.lower()) if library else ()
+            if any(part[max(each.start() - 1, 0) : each.start() + 1].count("/") for each in its):
+                yield Library(library, f"{name}={part}")
 
 
 def _of_mpd(reading: ShellReading) -> Iterator[Library]:
