@@ -137,3 +137,15 @@ def test_one_task_is_on_one_node(tasks: int, nodes: str) -> None:
     found = convert(classified({"run.sh": "\n".join(lines)}), Options({}))
     assert _told(found)["nodes"] == nodes
     assert any("how many of these are on a node" in each.why for each in found.findings) == (tasks > 1)
+
+
+@pytest.mark.parametrize(
+    "option", ["-exp_env WARM -mode VN", "-cwd /d -exp_env WARM", "-mode SMP -exp_env WARM"]
+)
+def test_options_of_blue_genes_mpirun_have_values(option: str) -> None:
+    head = "# @ job_type = bluegene\n# @ bg_size = 8\n# @ queue\nexport WARM=1\n"
+    text = f"#!/bin/sh\n{head}mpirun {option} -env COLD=2 -np 16 ./solve -np 3\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    told = _told(found)
+    assert (told["nodes"], told["ranks"], told["environment"]) == ("8", "2 on each node", "WARM, COLD")
+    assert any(each.what == "./solve -np 3" for each in found.findings if each.kind == "carried")

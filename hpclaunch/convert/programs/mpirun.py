@@ -2,7 +2,7 @@
 
 How many words an option takes is what `readback/kubernetes/mpirun.py` knows of Open MPI 4 and 5, Hydra and
 Intel MPI; beside it are Open MPI 1.x's (orterun.c of 1.4 to 1.10), Horovod's (horovod/runner/launch.py) and
-those of HPE Cray PALS.
+those of HPE Cray PALS and of IBM's Blue Gene/P.
 """
 
 from collections.abc import Iterator, Sequence
@@ -56,6 +56,9 @@ _HOROVOD = table(
         (0, "timeline-mark-cycles log-with-timestamp prefix-timestamp=prefix-output-with-timestamp"),
     )
 )
+# Blue Gene/P's, which no other launcher has ("IBM System Blue Gene Solution: Blue Gene/P Application
+# Development", "mpirun"): a variable of the script's, a folder, the ranks of a node by a name, and others.
+_BLUE_GENE = {"exp_env": ("x", 1), "cwd": ("wdir", 1), **table(((1, "mode exe args partition mapfile"),))}
 
 
 def _table(kind: str, others: Table) -> Table:
@@ -63,7 +66,7 @@ def _table(kind: str, others: Table) -> Table:
         name: (_HOSTS.get(name) or _NAMES.get(meaning, name), count)
         for name, (count, meaning) in mpirun.TABLES[kind].items()
     }
-    return {**others, **known_here}
+    return {**_BLUE_GENE, **others, **known_here}
 
 
 _OPEN_MPI = _table(mpirun.OPEN_MPI, _OLD_OPEN_MPI)
