@@ -13,7 +13,8 @@ _HEAD = "#!/bin/bash\n#SBATCH -t 5 -N 1 --ntasks-per-node=2 --gpus-per-node=2\n"
     ("lines", "given", "told"),
     [
         ('srun --mpi=none ./x "$RUN" ${RUN:+--resume}', {}, True),
-        ('ARGS="${RUN+--resume}"\nsrun --mpi=none ./x $RUN $ARGS', {}, True),
+        ('ARGS="${RUN+--resume}"\nsrun --mpi=none ./x $RUN $ARGS', {}, False),  # it is read as unset there
+        ('ARGS="${RUN+--resume}"\nsrun --mpi=none ./x $RUN $ARGS ${RUN:+-r}', {}, True),
         ('srun --mpi=none ./x "$RUN" ${RUN:+--resume}', {"RUN": ""}, False),
         ("RUN=1\nsrun --mpi=none ./x $RUN ${RUN:+--resume}", {}, False),
         ("# ${RUN:+--resume}\nsrun --mpi=none ./x $RUN", {}, False),
@@ -26,3 +27,11 @@ def test_what_stands_for_a_variable_that_may_be_unset_is_said(
     found = convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options(given))
     said = [each for each in found.findings if each.became == "set, and not empty"]
     assert bool(said) == told
+
+
+@pytest.mark.parametrize("head", ["#$ -v RUN", "#PBS -v A=1,RUN"])
+def test_one_that_is_handed_on_and_taken_for_unset_is_not_said_to_be_set(head: str) -> None:
+    text = f"#!/bin/bash\n{head}\nX=${{RUN:+$RUN/}}x\nY=${{RUN:+$RUN/}}y\nmpirun -np 2 $X $Y\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert [each.became for each in found.findings if each.what == "RUN"] == ["not set"]
+    assert any(each.became == "inherit.0: RUN" for each in found.findings)

@@ -16,11 +16,17 @@ def say(reading: ShellReading, draft: Draft) -> None:
     taken for set."""
     names = {str(fact.value) for key, fact in draft.facts.items() if key[0] == "inherit"}
     names = {name for name in names if not reading.given(name) and not _LISTS.search(name)}
+    # What was read without the variable is said to be: another line handed it on (#$ -v RESUME).
+    unset = {
+        (each.name, each.place.line)
+        for each in reading.assumed
+        if not each.default and each.place.file == reading.script
+    }
     text = next((each.text for each in reading.sources if each.name == reading.script), "") if names else ""
     found: dict[str, Place] = {}
     for number, line in enumerate(text.split("\n"), 1):
         for tested in _TESTED.finditer(line) if not line.lstrip().startswith("#") else ():
-            if tested[1] in names:
+            if tested[1] in names and (tested[1], number) not in unset:
                 found.setdefault(tested[1], Place(reading.script, number))
     for name, place in list(found.items())[:_MOST]:
         why = f"what ${{{name}:+...}} stands for is in the job, as {name} is read elsewhere as if it were set"
