@@ -5,7 +5,7 @@ its image."""
 import re
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, STEPS, any_of
@@ -128,7 +128,8 @@ _TEXT_FOR_PEOPLE = re.compile(
 
 def put_in(sources: Sequence[Source], draft: Draft) -> list[Source]:
     """The sources with a variable for each, which nobody gave."""
-    return [Source(each.name, "\n".join(_lines(each, draft))) for each in sources]
+    found = [Source(each.name, "\n".join(_lines(each, draft))) for each in sources]
+    return [structs.replace(each, to_fill_in=frozenset(draft.to_fill_in)) for each in found]
 
 
 def _lines(source: Source, draft: Draft) -> Iterator[str]:

@@ -20,8 +20,7 @@ from hpclaunch.values.conversion import Place
 # Of a chain of variables that is longer nobody reads the lines.
 _MOST_USED = 200
 _MOST_LINES = 1000  # of a subshell
-# Other commands than those of the shell, and variables. A text with more is none that anybody would want to
-# have converted.
+# Commands but those of the shell, and variables: nobody would want a text with more to be converted.
 MOST = 10_000
 # The function of a command that a trap has; the names of its signals stand behind.
 TRAP = "trap"
@@ -31,10 +30,11 @@ T = TypeVar("T")
 
 
 class Source(Struct, frozen=True):
-    """An input file."""
+    """An input file. `to_fill_in` are variables that stand for what somebody fills in."""
 
     name: str
     text: str
+    to_fill_in: frozenset[str] = frozenset()
 
 
 class Loop(Struct, frozen=True):

@@ -90,7 +90,7 @@ def _mended(sources: Sequence[Source], draft: Draft) -> tuple[list[Source], list
             _say(each, source.name, draft)
             if each.kind == "left out" and (names := WITH_VALUE.findall(outside(each.was))):
                 setters.append(Setter(Place(source.name, each.line), "", outside(each.was), tuple(names)))
-        found.append(Source(source.name, outside(text)))
+        found.append(structs.replace(source, text=outside(text)))
     if not found or any(name == launcher for name, _ in problems):
         raise InputError([problem for _, problem in problems])
     return found, setters

@@ -65,3 +65,8 @@ def test_a_default_counts_where_who_submits_gives_what_nobody_gave() -> None:
     found = convert(classified(files), Options({}))
     assert 'command: ["./t", rye]' in found.job
     assert "MILL" in [each.what for each in found.findings if each.kind == "assumed"]
+
+
+def test_what_somebody_fills_in_is_no_value_that_nobody_gave() -> None:
+    text = f'{_HEAD}FLOUR="[[MILL_OF_SITE]]"\nif [[ -n "$FLOUR" ]]; then export WIDTH=$FLOUR; fi\nsrun ./t\n'
+    assert "MILL_OF_SITE" in convert(classified({"run.sub": text}), Options({})).job

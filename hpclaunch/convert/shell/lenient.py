@@ -167,7 +167,7 @@ class LenientExpander(Expander):
         part = value[0] if value is not None and len(value) == 1 else None
         if not isinstance(part, Unknown) or part.kind != "variable" or not parameters.is_name(part.name):
             return ""
-        is_given = is_others(part.name) or part.name in self._walker.required
+        is_given = is_others(part.name) or self._is_to_come(part.name)
         is_given |= part.name != name and self.state.get(part.name) is not None
         return "" if is_given else part.name
 
@@ -277,8 +277,13 @@ class LenientExpander(Expander):
 
     def _is_only_copied(self, name: str) -> bool:
         """Whether no more asks for it than others that got its value."""
-        is_given = not parameters.is_name(name) or is_others(name) or self.state.get(name) is not None
-        return not is_given and self._walker.is_only_copied(name)
+        is_given = is_others(name) or self._is_to_come(name) or self.state.get(name) is not None
+        return parameters.is_name(name) and not is_given and self._walker.is_only_copied(name)
+
+    def _is_to_come(self, name: str) -> bool:
+        """Whether the script goes on with it alone, or somebody fills it in."""
+        sources = self._walker.files.sources
+        return name in self._walker.required or any(name in each.to_fill_in for each in sources)
 
     def nobody_tested(self, name: str) -> bool:
         """Whether the only mention of it that asks for a value is the one in this command."""
