@@ -1,6 +1,8 @@
 """The files that a run's output goes to, and what a script does with them: no step is about a file that the
 job does not write."""
 
+import subprocess
+
 import pytest
 import script_cases
 
@@ -95,11 +97,28 @@ def test_that_logs_have_other_numbers_is_told(over, first):
     assert "number is that of the trial" in _left(found, f"cp log_{first}.txt /archive/")
 
 
-def test_what_all_ranks_of_a_step_write_into_one_file_is_left():
+def test_a_file_that_all_ranks_of_a_step_write_is_begun_once(tmp_path):
     job, found = _of(
-        "srun hostname > nodes.txt", "srun -N1 -n1 ./one > one.txt", "srun --mpi=pmix ./a nodes.txt"
+        "srun hostname > nodes.txt",
+        "srun -N1 -n1 ./one > one.txt",
+        "srun --mpi=pmix ./sim >> sim.txt",
+        "srun --mpi=pmix ./a nodes.txt",
     )
-    assert [each["run"] for each in job["setup"]] == ["./one > one.txt"]
-    assert [each.what for each in found.findings if "into one file" in each.why] == [
-        "srun hostname > nodes.txt"
+    assert [(each["run"], each["per"]) for each in job["setup"]] == [
+        (": > nodes.txt", "job"),
+        ("hostname >> nodes.txt", "rank"),
+        ("./one > one.txt", "job"),
+        ("./sim >> sim.txt", "rank"),
     ]
+    (tmp_path / "nodes.txt").write_text("of another run\n")
+    for text in (job["setup"][0]["run"], *[job["setup"][1]["run"]] * 3):
+        subprocess.run(["bash", "-c", text], cwd=tmp_path, check=True, timeout=60)
+    assert len(set((tmp_path / "nodes.txt").read_text().splitlines())) == 1
+    assert (tmp_path / "nodes.txt").read_text().count("\n") == 3
+    assert not [each for each in found.findings if each.kind == "left"]
+
+
+def test_one_rank_begins_its_file_itself():
+    text = "#!/bin/bash\n#SBATCH -N 1 -n 1 -t 5\nsrun --mpi=none ./sim > s.txt\nsrun --mpi=none ./sum s.txt\n"
+    job = script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)
+    assert [each["run"] for each in job["setup"]] == ["./sim > s.txt"]

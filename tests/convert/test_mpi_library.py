@@ -24,6 +24,13 @@ def _of(lines: str) -> tuple[dict[str, Any], Conversion]:
         ("module load intel_comp/2019 intel_mpi/2019\nmpirun -np 8 ./app", "pmi2"),
         ("module load mpi/intel/2021.4\nmpirun -np 8 ./app", "pmi2"),
         ("module load intel-oneapi-mpi\nmpirun -np 8 ./app", "pmi2"),
+        ("module load intel/mpi/64/2018\nmpirun -np 8 ./app", "pmi2"),
+        ("module load intel-oneapi-compilers/2024.1 openmpi/4\nmpirun -np 8 ./app", "pmix"),
+        ("module load impi\nmodule unload impi\nmodule load openmpi/4\nmpirun -np 8 ./app", "pmix"),
+        ("module load openmpi/4.1\nmodule rm openmpi\nmodule load impi\nmpirun -np 8 ./app", "pmi2"),
+        ("module load impi/2021\nmodule purge\nmodule load openmpi/4\nmpirun -np 8 ./app", "pmix"),
+        ("module swap openmpi/4.1 impi/2021\nmpirun -np 8 ./app", "pmi2"),
+        ("ml impi/2021\nml -impi openmpi/4.1\nmpirun -np 8 ./app", "pmix"),
         ("module load mvapich2/2.3\nmpiexec -n 8 ./app", "pmi2"),
         ("source /opt/intel/oneapi/setvars.sh\nmpirun -n 8 ./app", "pmi2"),
         ("export I_MPI_DEBUG=5\nmpirun -n 8 ./app", "pmi2"),
@@ -153,3 +160,12 @@ def test_mpi_is_asked_for_where_a_function_hands_on_words_that_are_not_told() ->
     found = convert(classified({"run.sub": f"#!/bin/bash\n#SBATCH -N 2 -t 9\n{lines}"}), Options({}))
     assert script_cases.loaded(found.job)["mpi"] == script_cases.ASK
     assert "srun without --mpi" not in [each.what for each in found.findings]
+
+
+@pytest.mark.parametrize(
+    "lines", ["module load intel-oneapi-compilers/2024.1", "module load openmpi\nmodule unload openmpi"]
+)
+def test_what_is_no_mpi_or_is_taken_away_again_tells_none(lines: str) -> None:
+    _, found = _of(f"{lines}\nmpirun -np 8 ./app")
+    (assumed,) = [each for each in found.findings if each.kind == "assumed" and each.key == "mpi"]
+    assert "which nothing tells" in assumed.why

@@ -5,7 +5,7 @@ from collections import ChainMap
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.convert import shared_exports
 from hpclaunch.convert.draft import Draft
@@ -73,12 +73,20 @@ def put(
         why = f"which options srun gets there ({options}) is not told"
         draft.say("left", (command.place,), what, why=why, todo=f"add it to {key} where the job needs it")
         return
-    made = _made(reading, command, step, run, key, failures, draft)
-    why, todo = _why_not(command, made, key)
+    shared = _shared(command, per(step, run.per_node), draft)
+    made = _made(reading, _appended(command, shared), step, run, key, failures, draft)
+    why, todo = _why_not(made, key)
     if why:
         draft.say("left", (command.place,), what, why=why, todo=todo)
         return
     places = reading.origin(command)
+    on_host = {"where": "host"} if run.image else {}
+    for output in shared:
+        empty = line([(":",)], run.trials.stand_ins, ending=f" > {_target(output, run.trials)}")
+        begins = {"run": empty.of_step(made.way.first), **on_host, "per": "job"}
+        draft.add(
+            key, begins, places, f"> {shown(output.path)}", "each rank's shell would begin the file anew"
+        )
     plain = made.line.of_step(made.way.first + made.own.first)
     entry: dict[str, Any] = {"run": plain}
     if run.image and not (made.inside or (step is None and alone.is_in_container(reading))):
@@ -129,7 +137,7 @@ def _made(
     return _Made(inside, way, shell, written, own, per(step, run.per_node), old)
 
 
-def _why_not(command: Command, made: _Made, key: str) -> tuple[str, str]:
+def _why_not(made: _Made, key: str) -> tuple[str, str]:
     """Why no step does what the command did, and what to do; "" where one does."""
     if made.way.nowhere:
         why = f"it runs in a folder that no step is told of ({made.way.nowhere})"
@@ -145,9 +153,6 @@ def _why_not(command: Command, made: _Made, key: str) -> tuple[str, str]:
     if not made.per:
         why = "a step runs once, once on each node, or as the ranks do"
         return why, "write it as a step of one of these kinds"
-    if made.per != "job" and any(each.descriptor in ("", "1") for each in _files(command)):
-        why = "all its ranks write into one file, which the shell of each would begin anew"
-        return why, f"add it to {key} with a file for each of them"
     return "", ""
 
 
@@ -191,12 +196,31 @@ def _line(
             continue
         of_host = inside and target != "/dev/null"
         sign = _SIGNS.get(output.descriptor, "")
-        to = shlex.quote(target) if target is not None else _in_text(output.path, trials)
+        to = _target(output, trials)
         if not to or of_host or not sign:
             where = " on the host" if of_host else ""
             return Line("", doubt=f"where its output goes{where} ({shown(output.path)})")
         ending += f" {sign}{'>' * output.append} {to}"
     return line(words, trials.stand_ins, shell.exports, ending, shell.before, given.before)
+
+
+def _target(output: Output, trials: Trials) -> str:
+    """The file as a text has it, "" where no step can name it."""
+    target = path(output.path)
+    return shlex.quote(target) if target is not None else _in_text(output.path, trials)
+
+
+def _shared(command: Command, per_what: str, draft: Draft) -> list[Output]:
+    """The files that srun began and that all ranks of a step would."""
+    if per_what == "job" or draft.number("nodes") == draft.number("ranks_per_node") == 1:
+        return []
+    return [each for each in _files(command) if each.descriptor in ("", "1") and not each.append]
+
+
+def _appended(command: Command, files: Collection[Output]) -> Command:
+    """The command with that behind what these have."""
+    writes = (structs.replace(each, append=True) if each in files else each for each in command.writes)
+    return structs.replace(command, writes=tuple(writes)) if files else command
 
 
 def _in_text(value: Value, trials: Trials) -> str:

@@ -35,8 +35,8 @@ _NAMED = {
     # Its launcher is PALS, which is a module of its own (mpiexec(1) of HPE Cray PALS).
     CRAY: re.compile(r"cray[-_](?:mpich|pals)"),
     INTEL_MPI: re.compile(
-        r"intel[-_]?mpi|(?:^|/)mpi/intel(?:64)?(?:/|$)|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|oneapi.*mpi|"
-        + _CHAIN.format(names="intel|intelcuda|gimkl|gimpi")
+        r"intel[-_/]?mpi(?![a-z])|(?:^|/)mpi/intel(?:64)?(?:/|$)|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|"
+        r"oneapi.*(?<![a-z])mpi(?![a-z])|" + _CHAIN.format(names="intel|intelcuda|gimkl|gimpi")
     ),
     MVAPICH2: re.compile(r"mvapich"),
     MPICH: re.compile(r"mpich"),
@@ -60,6 +60,8 @@ _READS = {
 }
 _BEFORE = ("", "intel-", "intel_")  # what may stand before an MPI's own name
 LOADS = ("module", "ml", "spack")
+_TAKES_AWAY = ("unload", "rm", "del", "remove")
+_CHANGES = ("swap", "switch")
 # A module or a folder of Open MPI 1: PMIx came with 2.0 (NEWS of its sources), which EasyBuild's toolchains
 # have since 2017 (foss-2016b.eb, foss-2017a.eb).
 _BEFORE_PMIX = re.compile(
@@ -96,9 +98,28 @@ def of(reading: ShellReading, command: Command, layer: Layer) -> Library | None:
     found = next(_told(reading, command, layer), None)
     if found is None or found.name != OPEN_MPI:
         return found
-    words = (*command.words, *(word for each in reading.of(*LOADS) for word in each.words[1:]))
-    old = next((text for text in (*map(shown, words), found.told_by) if is_before_pmix(text)), "")
+    texts = (*map(shown, command.words), *modules(reading), found.told_by)
+    old = next((text for text in texts if is_before_pmix(text)), "")
     return replace(found, old=old)
+
+
+def modules(reading: ShellReading) -> list[str]:
+    """What the script loads, in its order; without what it takes away again (module(1), "unload", "swap")."""
+    found: list[str] = []
+    for each in reading.of(*LOADS):
+        first, *rest = [*map(shown, each.words[1:]), ""]
+        if first == "purge":
+            found.clear()
+            continue
+        words = [first, *rest[:-1]]
+        away = [word[1:] for word in words if word.startswith("-")]  # ml -openmpi
+        if first in _TAKES_AWAY:
+            away, words = words[1:], []
+        elif first in _CHANGES:
+            away, words = words[1:-1], words[-1:]
+        versions = tuple(f"{one}/" for one in away)
+        found = [name for name in found if name not in away and not name.startswith(versions)] + words
+    return found
 
 
 def is_before_pmix(text: str) -> bool:
@@ -128,7 +149,7 @@ def _told(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Lib
         if found:
             yield Library(found, name)
     yield from _named(_of_lsf(reading))
-    loaded = [shown(word) for each in reading.of(*LOADS) for word in each.words[1:]]
+    loaded = modules(reading)
     yield from _of_modules(loaded)
     yield from _named(shown(each.name) for each in reversed(reading.sourced))
     yield from _of_folders(reading, command)

@@ -11,11 +11,12 @@ from hpclaunch.convert.mapping.ranks.mpi_library import (
     MVAPICH2,
     OPEN_MPI,
     is_before_pmix,
+    modules,
     named,
 )
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.shell.values import known
 
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
 _LIST = re.compile(r"\d+(?:,\d+)*")
@@ -71,12 +72,11 @@ def _several(text: str) -> int:
 def of_mpi(reading: ShellReading) -> str:
     """What fits for `mpi`, as it stands behind the question."""
     found = []
-    for command in reading.of("module", "ml"):
-        for word in command.words[1:]:
-            library = named(known(word) or "")
-            if library:
-                fits = _FIT_OLD if is_before_pmix(shown(word)) else _FITS[library]
-                found.append(f"; {shown(word)} is loaded: {fits}")
+    for text in modules(reading):
+        library = named(text)
+        if library:
+            fits = _FIT_OLD if is_before_pmix(text) else _FITS[library]
+            found.append(f"; {text} is loaded: {fits}")
     return "".join(dict.fromkeys(found[:_MOST]))
 
 
