@@ -139,3 +139,15 @@ def test_who_may_share_a_node_is_said_where_a_job_has_a_part_of_its_gpus(gpus: i
     (its,) = (each for each in found.findings if each.what == "--exclusive")
     assert ("others may be there too" in its.todo) is is_said
     assert ("the script saw all GPUs of such a node" in its.todo) is is_said
+
+
+@pytest.mark.parametrize("option", ["--get-user-env", "--get-user-env=L", "--get-user-env=60S"])
+def test_the_environment_of_a_login_is_an_option_with_a_value_or_without(option: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 4 -t 5 {option}\n#SBATCH --gres=gpu:1\nsrun --mpi=none ./t\n"
+    (said,) = [
+        each for each in convert(classified({"r.sh": text}), Options({})).findings if each.what == option
+    ]
+    assert (said.kind, said.why) == (
+        "replaced",
+        "ranks get what the job file names, and nothing of a login shell",
+    )

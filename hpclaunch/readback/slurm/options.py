@@ -28,11 +28,11 @@ container-workdir container-name container-save container-env container-unshare
 environment uenv view
 """
 _PERHAPS_WITH_VALUE = """
-bcast compress exclusive external-launcher immediate nice no-kill oom-kill-step overlap propagate pty
-requeue resv-ports send-libs x11
+bcast compress exclusive external-launcher get-user-env immediate nice no-kill oom-kill-step overlap propagate
+pty requeue resv-ports send-libs x11
 """
 _WITHOUT_VALUE = """
-async bell consolidate-segments contiguous debugger-test disable-status exact external get-user-env help
+async bell consolidate-segments contiguous debugger-test disable-status exact external help
 hold ignore-pbs interactive label multi-prog no-allocate no-bell no-requeue no-shell overcommit
 oversubscribe share parsable preserve-env quiet quit-on-interrupt reboot spread-job spread-segments stepmgr
 test-only unbuffered use-min-nodes usage verbose version wait-for-children whole container-mount-home

@@ -120,7 +120,7 @@ def put_commands(reading: ShellReading, draft: Draft) -> None:
         if its and (command.place.file, command.place.line) not in named:
             why = f"`{command.program}` is a command of {its}: it starts a job or ranks of its own there"
             todo = "hpclaunch sends jobs to Slurm and Kubernetes: make a job file of what it starts"
-            draft.say("left", [command.place], command.written, why=why, todo=todo)
+            draft.say("left", [command.place], command.brief(), why=why, todo=todo)
 
 
 def _is_option(word: str) -> bool:
