@@ -260,6 +260,9 @@ _MANIFESTS: dict[str, Callable[[int], str]] = {
     ),
     "MPIJob with comments": lambda size: _MPIJOB + repeated("# comment %06d\n", size),
     "MPIJob with one text": lambda size: _MPIJOB + "            args:\n            - " + "x" * size + "\n",
+    "MPIJob with one text of variables": lambda size: (
+        _MPIJOB + "            args:\n            - " + "$(A)" * (size // 4) + "\n"
+    ),
     "MPIJob with a script": lambda size: _MPIJOB.replace(
         '[mpirun, -n, "16", python, train.py]',
         "\n            - bash\n            - -c\n            - |\n"

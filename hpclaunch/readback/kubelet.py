@@ -12,21 +12,22 @@ from collections.abc import Mapping
 def expand(text: str, known: Mapping[str, str]) -> str:
     """The text as the container gets it; what is no UTF-8 any more are surrogates, as in os.environ."""
     parts = []
-    rest = text
-    while True:
-        before, found, rest = rest.partition("$")
-        parts.append(before)
-        if not found:
-            return "".join(parts)
-        if rest.startswith("$"):
+    at, last = 0, text.rfind(")")
+    while (dollar := text.find("$", at)) >= 0:
+        parts.append(text[at:dollar])
+        after = text[dollar + 1 : dollar + 2]
+        at = dollar + 2
+        if after == "$":
             parts.append("$")
-            rest = rest[1:]
-        elif rest.startswith("(") and ")" in rest:
-            name, _, rest = rest[1:].partition(")")
+        elif after == "(" and last > dollar:
+            end = text.index(")", at)
+            name = text[at:end]
             parts.append(known.get(name, f"$({name})"))
-        elif rest[:1] > "\x7f":
-            data = rest[0].encode("utf-8", "surrogateescape")
+            at = end + 1
+        elif after > "\x7f":
+            data = after.encode("utf-8", "surrogateescape")
             parts.append(f"${chr(data[0])}{data[1:].decode('utf-8', 'surrogateescape')}")
-            rest = rest[1:]
         else:
             parts.append("$")
+            at = dollar + 1
+    return "".join(parts) + text[at:]
