@@ -189,3 +189,46 @@ def test_an_export_of_sbatch_that_the_script_takes_away_keeps_nothing_back(lines
     assert ("A" in job.get("env", {})) == reaches
     said = [each for each in found.findings if "whatever sbatch's --export says" in each.why]
     assert bool(said) == reaches
+
+
+@pytest.mark.parametrize(
+    ("run", "env", "inherit", "left"),
+    [
+        ("mpiexec.hydra -genvlist A,B", {"A": "1"}, ["B"], []),
+        ("mpiexec.hydra -envlist=B,C", {"A": "1"}, ["B", "C"], []),
+        ("mpiexec.hydra -genvlist $LIST", {"A": "1"}, [], ["mpiexec.hydra -genvlist ${LIST}"]),
+        ("mpirun -x A -x $NAME", {"A": "1"}, [], ["mpirun -x ${NAME}"]),
+        ('mpirun -x "$NAME=hunter2"', {"A": "1"}, [], ["mpirun -x ${NAME}"]),
+        ("mpirun -x A.B=2 -x C,D", {"A": "1"}, [], ["mpirun -x A.B", "mpirun -x C,D"]),
+        ('mpirun -x "$EMPTY"', {"A": "1"}, [], []),
+    ],
+)
+def test_each_variable_that_mpirun_names_is_handed_on_or_said(
+    run: str, env: dict[str, str], inherit: list[str], left: list[str]
+) -> None:
+    found = convert(classified({"run.sub": f"{_WHOLE}EMPTY=\nexport A=1\n{run} -np 16 ./t\n"}), Options({}))
+    job = loaded(found.job)
+    assert (job["env"], job.get("inherit", [])) == (env, inherit)
+    names = ("mpirun -x", "mpiexec.hydra -genvlist")
+    assert [
+        each.what for each in found.findings if each.kind == "left" and each.what.startswith(names)
+    ] == left
+    assert "hunter2" not in repr(found.findings)
+
+
+@pytest.mark.parametrize(
+    ("options", "others"),
+    [
+        ("-genvlist A", "-genvlist A: B"),
+        ("-genvnone -genv A 1", "-genvnone: B"),
+        ("-genvall", ""),
+        ("-genv A 1", ""),
+        ("-genvlist A,B", ""),
+    ],
+)
+def test_what_hydra_does_not_hand_on_is_said(options: str, others: str) -> None:
+    text = f"{_WHOLE}export A=1 B=2\nmpiexec.hydra {options} -np 16 ./t\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert loaded(found.job)["env"] == {"A": "1", "B": "2"}
+    said = [each.what for each in found.findings if "hands on what its options name alone" in each.why]
+    assert said == [others] * bool(others)

@@ -28,6 +28,7 @@ _NAMES = {
     "carry none": "genvnone",
 }
 ENV_LIST = "mca_base_env_list"
+_LISTS = ("genvlist", "envlist")  # of Hydra
 _HOSTS = {"H": "host", "hosts": "host"}
 _OLD_OPEN_MPI = table(
     (
@@ -92,7 +93,7 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
         for word in _before_command(words[1:])
     )
     options, rest = take(words[1:], _HYDRA if hydra else _OPEN_MPI, own=_stands_for_options)
-    options = list(_with_listed([_spelled_out(each) for each in options]))
+    options = list(_with_listed([each for given in options for each in _each_named(_spelled_out(given))]))
     if any(known(word) == ":" for word in rest):
         options.append(Option("app", None, ":"))
     return Layer("mpiexec.hydra" if hydra else "mpirun", tuple(options), name=program), rest
@@ -114,6 +115,17 @@ def _with_listed(options: Sequence[Option]) -> Iterator[Option]:
             yield from listed(value, option.written, delimiter)
         elif name != f"{ENV_LIST}_delimiter":
             yield option
+
+
+def _each_named(option: Option) -> list[Option]:
+    """Those that -genvlist and -envlist of Hydra stand for: NAME,NAME."""
+    text = known(option.value or ()) if is_list(option) else None
+    return [option] if text is None else listed(text, option.written, ",")
+
+
+def is_list(option: Option) -> bool:
+    """Whether it is one of Hydra's that name the variables that are handed on."""
+    return option.name == "x" and option.written.lstrip("-").startswith(_LISTS)
 
 
 def is_of_open_mpi(option: Option) -> bool:

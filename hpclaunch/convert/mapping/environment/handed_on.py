@@ -30,7 +30,7 @@ _REPLACED: dict[Owner, str] = {
 }
 _MPIRUN_SETS = "mpirun sets it in each rank, and srun does not; MPI itself asks PMIx"
 _TAKE_SLURMS = "a program that reads it takes SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS instead"
-_OF_HYDRA = ("genv", "env")  # mpiexec.hydra -help
+_OF_HYDRA = ("genv", "env", "genvlist", "envlist")  # mpiexec.hydra -help
 _OF_LOGIN: frozenset[Owner] = frozenset(("login", "shell"))
 
 
@@ -89,8 +89,8 @@ def given(reading: ShellReading, command: Command, options: Sequence[Option], by
     for option in options[:_MOST]:
         value = option.value or ()
         parts = cut(value, "=")
-        name = parts[0] if parts else known(value) or ""
-        if not name.isidentifier():
+        name = parts[0] if parts else shown(value).partition("=")[0]
+        if not name:
             continue
         places = lines_of(reading, command, option)
         assigned = reading.last(name) if parts is None or name in not_told(parts[1]) else None
@@ -108,6 +108,11 @@ def put(
     alone: the command has to export them."""
     exports = []
     for each in _variables(all_given):
+        if not each.name.isidentifier():
+            why = "a job has variables whose names are letters, digits and _, and no line tells such a name"
+            todo = "write it under env or inherit by the name that it has for the ranks"
+            draft.say("left", each.places, each.what, why=why, todo=todo)
+            continue
         if _is_launchers_own(reading, each, draft, receivers):
             continue
         if each.value is None:

@@ -38,7 +38,7 @@ from hpclaunch.convert.mapping.slurm.srun import (
     step_options,
 )
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
-from hpclaunch.convert.mapping.slurm.starts import alone, chosen_hosts, inner_launchers
+from hpclaunch.convert.mapping.slurm.starts import alone, inner_launchers, reach
 from hpclaunch.convert.mapping.words import inputs, login
 from hpclaunch.convert.mapping.words.made import in_doubt
 from hpclaunch.convert.mapping.words.texts import NAMES_OF_HERE, is_here, path
@@ -50,7 +50,6 @@ from hpclaunch.values.conversion import Place
 
 # The folder of submission; SLURM_SUBMIT_DIR of a job that hpclaunch submits is another, by its way to Slurm.
 _OWN_FOLDER = ("$(pwd)", *NAMES_OF_HERE)
-_MOST_NAMED = 5
 _PLAIN = re.compile(r"[\w./-]+")
 
 
@@ -286,7 +285,7 @@ def _put_starters(
     parameter_files.put(reading, draft)
     mpi.put_kind(command, by, mpi_library.of(reading, command, by), draft)
     mpi.put_options(reading, command, by, draft)
-    _say_reach(launch, by, draft)
+    reach.say(by, launch.lines, draft, under_slurm=bool(reading.directives))
     handed = [
         each
         for each in handed_on.given(reading, command, by.all("x"), f"{by.called} -x")
@@ -296,24 +295,6 @@ def _put_starters(
         seed=repeated.seed, slurm=launch.found.numbers, stand_ins=repeated.stand_ins
     )
     return handed_on.put(reading, handed, draft, receivers)
-
-
-def _say_reach(launch: Launch, by: Layer, draft: Draft) -> None:
-    """Of what is exported mpirun hands on to other hosts what -x names alone, where no Slurm starts its
-    daemons there (mpirun(1) of Open MPI, "Exported environment variables"). Its own parameters (-mca) all
-    processes have (mpirun(1), "MCA")."""
-    hosts = next((each for each in by.options if each.name in ("host", "hostfile")), None)
-    parameters = {f"OMPI_MCA_{shown(each.value or ()).partition('=')[0]}" for each in by.all("mca")}
-    exported = [str(key[1]) for key in draft.facts if key[0] == "env" and len(key) == 2]
-    exported = [name for name in exported if name not in parameters]
-    if by.program != "mpirun" or hosts is None or launch.reading.directives or not exported:
-        return
-    if hosts.name == "host" and chosen_hosts.are_this_one(hosts.value or ()):
-        return
-    why = "mpirun hands on to other hosts what -x names alone: ranks there did not have the rest"
-    todo = "take out of env what they are not to have"
-    what = f"{hosts.written}: {', '.join(exported[:_MOST_NAMED])}"
-    draft.say("assumed", launch.lines, what, became="env of all ranks", why=why, todo=todo)
 
 
 def _option(each: Asked, launch: Launch, draft: Draft) -> None:
