@@ -91,3 +91,26 @@ _LISTED = "cat > hosts <<EOF\nn1 slots=4\nn2 slots=2\nEOF\n"
 def test_the_slots_of_each_host_are_filled(lines: str, nodes: str, ranks: str) -> None:
     job = loaded(convert(classified({"go.sh": f"#!/bin/bash\n{lines}\n"}), Options({})).job)
     assert (str(job["nodes"]), str(job["ranks_per_node"])) == (nodes, ranks)
+
+
+@pytest.mark.parametrize(
+    ("lines", "nodes", "ranks", "is_assumed"),
+    [
+        ("mpirun -np 8 -H n1:2,n2:6 ./t", "2", ASK, False),
+        ("mpirun -np 4 -H n1:4,n2:4 ./t", "1", "4", False),
+        ("mpirun -np 16 -H n1:8,n2:8 ./t", "2", "8", False),
+        (f"{_LISTED}mpirun --hostfile hosts -np 6 ./t", "2", ASK, False),
+        (f"{_LISTED}mpirun --hostfile hosts --map-by node -np 6 ./t", "2", "3", False),
+        ("mpirun --hostfile $LIST -np 8 ./t", "2", "4", True),
+        ("mpirun --hostfile $LIST -np 16 ./t", "2", "8", False),
+        ("mpirun --hostfile $LIST --map-by node -np 8 ./t", "2", "4", False),
+    ],
+)
+def test_the_slots_of_each_host_are_filled_also_in_a_job_of_slurm(
+    lines: str, nodes: str, ranks: str, is_assumed: bool
+) -> None:
+    text = f"#!/bin/bash\n#SBATCH -t 5 -N 2 --ntasks-per-node=8 --gpus-per-node=8\n{lines}\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    job = loaded(found.job)
+    assert (str(job["nodes"]), str(job["ranks_per_node"])) == (nodes, ranks)
+    assert any("how many each has in --hostfile" in each.why for each in found.findings) == is_assumed

@@ -93,7 +93,8 @@ def _of_mpirun(
     asked: tuple[Asked, ...],
 ) -> tuple[Step, Layer]:
     layer = mpi_variables.with_variables(found_layers[index], command)
-    listed = next(lists(reading), None) if found.nodes is None else None
+    of_file = next(lists(reading), None)
+    listed = of_file if found.nodes is None else None
     nodes = found.nodes or mpi.nodes_of(layer) or (listed.hosts.count if listed is not None else None)
     total = mpi.told_by(layer, lambda option: number(option.value, reading, found.numbers))
     chosen = None
@@ -138,6 +139,13 @@ def _of_mpirun(
         by_list = listed is not None and layer.option("host") is None
         lines = (command.place, *(listed.hosts.places if listed is not None and by_list else ()))
         sized = host_slots.sized(layer, total, host_slots.of(layer, listed), lines) or sized
+    else:
+        of_each = host_slots.of(layer, of_file)
+        if not of_each:
+            sized = unfilled.of_list(layer, sized, total, found)
+        elif len(of_each) <= (found.nodes or 0):
+            places = (command.place, *(of_file.hosts.places if of_file and not layer.option("host") else ()))
+            sized = host_slots.sized(layer, total, of_each, places) or sized
     before = found_layers[:index]
     of_enroot, inner, of_container = enroot.of(reading, command, found_layers[index + 1 :])
     if of_enroot is None and before:  # the container may be around mpirun

@@ -21,10 +21,15 @@ _NOT_TOLD = (
 
 def goes_by_slots(layer: Layer) -> bool:
     """Whether it fills the slots that Slurm gives it: no option says otherwise."""
-    policy = layer.option("map-by")
     is_listed = layer.option("host") is not None or layer.option("hostfile") is not None
-    fills = policy is None or (known(policy.value or ()) or "").lower() in FILLS
-    return layer.program in _BY_SLOTS and fills and not is_listed
+    return _fills(layer) and not is_listed
+
+
+def _fills(layer: Layer) -> bool:
+    policy = layer.option("map-by")
+    return layer.program in _BY_SLOTS and (
+        policy is None or (known(policy.value or ()) or "").lower() in FILLS
+    )
 
 
 def without_count(layer: Layer, of_slurm: Ranks, found: Allocation) -> Ranks:
@@ -51,6 +56,21 @@ def of_count(layer: Layer, sized: Ranks, told: Told | None, found: Allocation) -
         return structs.replace(sized, assumed=f"{many}; hpclaunch has as many on each")
     is_shared = found.tasks == total and not found.per_node and not found.whole and total > (found.nodes or 1)
     return structs.replace(sized, assumed=FILLED) if is_shared else sized
+
+
+def of_list(layer: Layer, sized: Ranks, told: Told | None, found: Allocation) -> Ranks:
+    """The ranks of one with -np and a list whose slots no line tells: fewer than the job has tasks may have
+    been on the first hosts alone."""
+    total = (sized.nodes or 0) * (sized.per_node or 0)
+    option = layer.option("hostfile")
+    if option is None or not _fills(layer) or told is None or told.total != total or sized.nodes == 1:
+        return sized
+    if not total or total == (found.tasks or (found.nodes or 0) * (found.per_node or 0)):
+        return sized
+    why = f"{layer.called} fills the slots of one host before those of the next, and how many each has in"
+    return structs.replace(
+        sized, assumed=f"{why} {option.written} no line tells; hpclaunch has as many on each"
+    )
 
 
 def _are_told(found: Allocation) -> bool:
