@@ -179,6 +179,26 @@ def test_a_number_of_gpus_that_no_node_has_is_asked_about(option: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "gpus", "others"),
+    [
+        ("--gpus-per-node=8 --gres=gpu:4", "4", ["--gpus-per-node=8 (8 on a node) says another"]),
+        ("--gpus-per-node=8 --gpus=8", "8", ["--gpus=8 (4 on a node) says another"]),
+        ("--gpus-per-node=8 --gpus=16 --gres=gpu:8", "8", []),
+        ("--gpus-per-node=8 --gpus-per-task=1", "8", []),
+        ("--gpus-per-node=8 --gres=nvme:4", "8", []),
+    ],
+)
+def test_lines_that_ask_for_unlike_numbers_of_gpus_are_told(
+    options: str, gpus: str, others: list[str]
+) -> None:
+    lines = f"#!/bin/bash\n#SBATCH -N 2 -n 2 -t 5 {options}\nsrun --mpi=none ./t\n"
+    found = convert(classified({"run.sub": lines}), Options({}))
+    assert script_cases.loaded(found.job)["gpus_per_node"] == gpus
+    said = [each.why for each in found.findings if "says another number" in each.why]
+    assert [each[: len(other)] for each, other in zip(said, others, strict=True)] == others
+
+
 _ALL = "#SBATCH -t 5 --gpus-per-node=8\n#SBATCH "
 
 

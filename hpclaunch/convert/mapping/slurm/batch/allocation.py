@@ -1,14 +1,22 @@
 """What a script asks of Slurm as a whole -> the job's name, nodes, time, GPUs and hints."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, sayable
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm.batch import batch_options, edited
 from hpclaunch.convert.mapping.slurm.batch.asked import NODES, Asked, number, of_batch, own_hosts, submitting
-from hpclaunch.convert.mapping.slurm.numbers.sizes import OF_GPUS, Allocation, Gpus, gpus_of, last, sizes
+from hpclaunch.convert.mapping.slurm.numbers.sizes import (
+    OF_GPUS,
+    Allocation,
+    Gpus,
+    gpus_beside,
+    gpus_of,
+    last,
+    sizes,
+)
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs import srun
@@ -54,6 +62,7 @@ def put(reading: ShellReading, draft: Draft) -> Allocation:
     _nodes(reading, given, found, draft)
     _time(reading, given, draft)
     _put_gpus(gpus_of(reading, given, found), draft)
+    _say_unlike(gpus_beside(given, found), draft)
     batch_options.say_shared(draft)
     _other_resources(given, draft)
     return found
@@ -318,6 +327,18 @@ def _put_gpus(found: Gpus, draft: Draft) -> None:
     elif found.written:
         question = f"how many GPUs on each node: {found.written} does not tell it"
         draft.ask(("gpus_per_node",), question, found.places, found.written)
+
+
+def _say_unlike(told: Sequence[tuple[Asked, int]], draft: Draft) -> None:
+    """That options say unlike numbers, of which the job has the first."""
+    if told:
+        first, *others = (f"{each.written} ({count} on a node)" for each, count in told)
+        why = f"{' and '.join(others)} {'say' if len(others) > 1 else 'says'} another number, and which"
+        why += " of them Slurm gave no line tells"
+        todo = "see how many GPUs the job had on each node, and correct gpus_per_node"
+        places = dict.fromkeys(place for each, _ in told for place in each.places)
+        became = f"gpus_per_node: {told[0][1]}"
+        draft.say("question", tuple(places), first, became=became, why=why, todo=todo)
 
 
 def _other_resources(given: Mapping[str, Asked], draft: Draft) -> None:

@@ -186,6 +186,13 @@ def gpus_of(reading: ShellReading, given: Mapping[str, Asked], found: Allocation
     return seen[0] if seen else Gpus(None)
 
 
+def gpus_beside(given: Mapping[str, Asked], found: Allocation) -> list[tuple[Asked, int]]:
+    """The options that tell how many GPUs a node has, each with its number, where these are not the same."""
+    ways = [(given[name], _WAYS[name](given[name], found)[0]) for name in _OF_NODES if name in given]
+    told = [(each, count) for each, count in ways if count]
+    return told if len({count for _, count in told}) > 1 else []
+
+
 def _gpus_asked(given: Mapping[str, Asked], places: dict[str, tuple[Place, ...]]) -> dict[str, int]:
     """The numbers of such options; one with a kind (h100:8) is none."""
     found = {}
@@ -263,5 +270,6 @@ _WAYS: dict[str, Callable[[Asked, Allocation], tuple[int | None, str]]] = {
     "gpus-per-socket": _of_a_socket,
 }
 OF_GPUS = _WAYS.keys()
+_OF_NODES = [name for name in _WAYS if name != "gpus-per-task"]  # a node may have more than its tasks
 # The lines of these sizes are needed too.
 _BESIDE = {"gpus-per-task": ("per_node", "tasks"), "gpus": ("nodes",), "gpus-per-socket": ("sockets",)}
