@@ -6,28 +6,36 @@ single `$` becomes a character of its own, so that `$é` is not `$é` any more (
 third_party/forked/golang/expansion).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 
 def expand(text: str, known: Mapping[str, str]) -> str:
     """The text as the container gets it; what is no UTF-8 any more are surrogates, as in os.environ."""
-    parts = []
+    return "".join(known.get(part, f"$({part})") if is_name else part for part, is_name in _parts(text))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The variables whose values it puts in, where the container has them."""
+    return tuple(dict.fromkeys(part for part, is_name in _parts(text) if is_name))
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """The text in its parts, and of each whether it is the name of a variable."""
     at, last = 0, text.rfind(")")
     while (dollar := text.find("$", at)) >= 0:
-        parts.append(text[at:dollar])
+        yield text[at:dollar], False
         after = text[dollar + 1 : dollar + 2]
         at = dollar + 2
         if after == "$":
-            parts.append("$")
+            yield "$", False
         elif after == "(" and last > dollar:
             end = text.index(")", at)
-            name = text[at:end]
-            parts.append(known.get(name, f"$({name})"))
+            yield text[at:end], True
             at = end + 1
         elif after > "\x7f":
             data = after.encode("utf-8", "surrogateescape")
-            parts.append(f"${chr(data[0])}{data[1:].decode('utf-8', 'surrogateescape')}")
+            yield f"${chr(data[0])}{data[1:].decode('utf-8', 'surrogateescape')}", False
         else:
-            parts.append("$")
+            yield "$", False
             at = dollar + 1
-    return "".join(parts) + text[at:]
+    yield text[at:], False

@@ -184,3 +184,41 @@ def test_ranks_of_several_slots_each_are_asked_for() -> None:
         .value
         == 8
     )
+
+
+def _of_pod(entries: str, more: str = "") -> tuple[dict[str, object], list[object], str]:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: c\n"
+    pod += "    image: a.b/c:1\n    command: [./run]\n    resources: {limits: {nvidia.com/gpu: 1}}\n"
+    draft = converted(f"{pod}    env: [{entries}]\n{more}")
+    env = {str(key[1]): fact.value for key, fact in draft.facts.items() if key[0] == "env"}
+    secrets = [fact.value for key, fact in draft.facts.items() if key[0] == "secrets"]
+    said = "\n".join(f"{each.kind} {each.what}: {each.why}" for each in draft.findings)
+    return env, secrets, said
+
+
+@pytest.mark.parametrize(
+    ("of", "more"),
+    [
+        ("{name: N, valueFrom: {fieldRef: {fieldPath: metadata.name}}}", ""),
+        ("{name: N, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}", ""),
+        ("{name: O, value: x}", "    envFrom: [{configMapRef: {name: m}}]\n"),
+    ],
+)
+def test_a_value_that_is_made_of_one_that_the_cluster_gives_is_asked_for(of: str, more: str) -> None:
+    env, secrets, said = _of_pod(f"{of}, {{name: A, value: x-$(N)}}, {{name: B, value: $$(N)}}", more)
+    assert (env["A"], env["B"], secrets) == (None, "$(N)", [])
+    assert "it has that of N, which the cluster gives to the pod" in said
+
+
+def test_a_value_that_is_made_of_the_address_of_a_service_is_asked_for() -> None:
+    env, _, _ = _of_pod("{name: A, value: $(DB_SERVICE_HOST):1}, {name: B, value: $(DB)}")
+    assert (env["A"], env["B"]) == (None, "$(DB)")
+
+
+def test_a_value_that_has_a_secret_in_it_is_one() -> None:
+    env, secrets, said = _of_pod(
+        f"{SECRET[1:-1]}, {{name: URL, value: http://$(KEY)@h}}, {{name: C, value: $(KEY)}}"
+    )
+    assert (env, secrets) == ({}, ["KEY", "URL", "C"])
+    assert "left the value of URL: it has that of KEY, which is in a Secret" in said
+    assert "the value of C" not in said

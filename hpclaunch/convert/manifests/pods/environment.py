@@ -17,11 +17,12 @@ from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import mpi, rendezvous
 from hpclaunch.convert.secrets.names import is_secret, names_file
 from hpclaunch.convert.to_fill_in import to_fill_in
-from hpclaunch.readback.kubelet import expand
+from hpclaunch.readback.kubelet import expand, names
 from hpclaunch.spec import scalars
 from hpclaunch.values.conversion import Place
 
 _LONGEST = 1 << 20  # characters
+_OF_SERVICES = ("_SERVICE_HOST", "_SERVICE_PORT")  # the kubelet puts those of the cluster's Services in, too
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _HOST_FIELD = {
     "status.podIP": "MASTER_ADDR tells ranks of the first node, and pods have addresses of their own",
@@ -33,13 +34,15 @@ _HOST_FIELD = {
 
 
 class Variable(Struct, frozen=True):
-    """One variable. `text` is None where the manifest does not tell the value."""
+    """One variable. `text` is None where the manifest does not tell the value, `made_of` the others of which
+    it is made then."""
 
     name: str
     text: str | None
     place: Place
     source: Literal["text", "secret", "other"] = "text"
     more: tuple[Place, ...] = ()
+    made_of: str = ""
 
 
 class Config(Struct, frozen=True):
@@ -86,9 +89,33 @@ def _entry(entry: Field, config: Config, found: dict[str, Variable], draft: Draf
         draft.say("unread", [entry.place], name, why="its value would grow beyond all measure")
         found[name] = Variable(name, None, entry.place, "other")
         return
+    made = _of_others(name, text, entry.place, found, draft)
+    if made is not None:
+        found[name] = made
+        return
     found[name] = Variable(name, expand(text, texts), entry.place)
     if is_secret(name):  # an anchor of another variable may be its value
         draft.secrets[found[name].text or ""] = name
+
+
+def _of_others(
+    name: str, text: str, place: Place, found: Mapping[str, Variable], draft: Draft
+) -> Variable | None:
+    """The variable where its value is made of one that no manifest tells, a Secret's or one that the cluster
+    gives; None for any other."""
+    every = names(text)
+    others = [each for each in every if each in found and found[each].text is None]
+    if any(each.what.startswith(ALL_OF) for each in draft.findings):
+        others += [each for each in every if each not in found]  # an object that is not given may have it
+    others += [each for each in every if each not in found and each.endswith(_OF_SERVICES)]
+    if not others:
+        return None
+    of_secret = any(each in found and found[each].source == "secret" for each in others)
+    of = ", ".join(dict.fromkeys(others))
+    if of_secret and text == f"$({of})":
+        _by_way_of(name, of, [place], draft)
+        return Variable(name, None, place, "secret")
+    return Variable(name, None, place, "secret" if of_secret else "other", made_of=of)
 
 
 def is_endless(text: str, texts: Mapping[str, str]) -> bool:
@@ -254,7 +281,16 @@ def put(
             draft.say("replaced", places, name, why="it is for a launcher that the job has no more")
         elif each.source == "secret":
             _secret(name, places, "its value is in a Secret, and the job has the name alone", draft)
+            if each.made_of:
+                why = f"it has that of {each.made_of}, which is in a Secret, and a job has whole secrets"
+                todo = f"give the whole value where the job is submitted, as {name} or by a key of a Secret"
+                draft.say("left", places, f"the value of {name}", why=why, todo=todo)
             _did_not_reach(name, "secrets", places, unseen or {}, carried, draft)
+        elif each.made_of:
+            question = (
+                f"the value of {name}: it has that of {each.made_of}, which the cluster gives to the pod"
+            )
+            draft.ask(("env", name), question, places, f"the variable {name}")
         elif each.source == "other":
             continue
         elif each.text is not None and is_secret(name) and not names_file(name, each.text):
@@ -286,6 +322,11 @@ def put_secret(name: str, of: str, places: Sequence[Place], draft: Draft) -> Non
     """A variable that mpirun gives the value of another one, which is from a Secret."""
     why = f"it has the value of {of}, which is in a Secret, and the job has the name alone"
     _secret(name, places, why, draft)
+    _by_way_of(name, of, places, draft)
+
+
+def _by_way_of(name: str, of: str, places: Sequence[Place], draft: Draft) -> None:
+    """The site's hint for a secret that has the value of another one."""
     behind = draft.hints.get(f"kubernetes.secrets.{of}")
     if behind is not None:
         draft.hint(f"kubernetes.secrets.{name}", behind, places, f"{name} by way of {of}")
