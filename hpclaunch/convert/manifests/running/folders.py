@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText
 from hpclaunch.convert.manifests.running.units import Unit
-from hpclaunch.convert.mapping.around.beyond import is_test
+from hpclaunch.convert.mapping.around.ways import is_test
 from hpclaunch.convert.mapping.around.working_folder import FOLDERS, changes_of, reached
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, ShellReading, Source

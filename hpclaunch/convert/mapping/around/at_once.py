@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import dropwhile, takewhile
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.ways import decided_by
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_over
 from hpclaunch.convert.programs.layers import layers
@@ -35,6 +36,8 @@ def ask(reading: ShellReading, run: Step, steps: Sequence[Step], nodes: int | No
     draft.drop("after", [each.place for each in beside])
     listed = ", ".join(each.brief(_WIDE) for each in dict.fromkeys(others))
     question = f"what each rank executes: {run.command.brief(_WIDE)} runs at the same time as {listed}"
+    decides = next(filter(None, (decided_by(run.command, each) for each in _alike(reading, run))), "")
+    question += f"; and {decides} decides whether they do, which is not told" if decides else ""
     places = tuple(dict.fromkeys((run.command.place, *(each.place for each in others))))
     draft.unsay(("command",), ("nodes",))
     # What was said of the nodes for a run that has none beside it.
@@ -46,6 +49,11 @@ def ask(reading: ShellReading, run: Step, steps: Sequence[Step], nodes: int | No
     wanted = "how many nodes: those of which of these programs"
     wanted += f", which have {nodes} together" if nodes else ""
     draft.ask(("nodes",), wanted, places, AT_ONCE)
+
+
+def _alike(reading: ShellReading, run: Step) -> Iterator[Command]:
+    """What else the run's own program starts."""
+    return (each for each in reading.of(run.command.program) if each is not run.command)
 
 
 def _starts_ray(command: Command) -> bool:
@@ -62,7 +70,7 @@ def _goes_on_with(reading: ShellReading, run: Command, draft: Draft) -> Iterator
     }
     later = dropwhile(lambda each: each is not run, reading.commands)
     for each in takewhile(lambda each: each.program not in ("wait", "kill"), later):
-        if each is not run and each.place in after:
+        if each is not run and each.place in after and not decided_by(run, each):
             yield each
 
 
@@ -84,11 +92,12 @@ def _over_ssh(reading: ShellReading, run: Step) -> Iterator[Command]:
 
 
 def _going_on(reading: ShellReading, run: Command) -> list[Command]:
-    """What the script started in the background before the run, and did not wait for."""
+    """What the script started in the background before the run, and did not wait for. Of two ways of an `if`
+    one is gone: what stands in the other does not go on then."""
     found: list[Command] = []
     for each in takewhile(lambda one: one is not run, reading.commands):
         if each.program == "wait":
             found = []
-        elif each.background:
+        elif each.background and not decided_by(run, each):
             found.append(each)
     return found if any(each is run for each in reading.commands) else []

@@ -8,6 +8,7 @@ from hpclaunch.convert import arguments
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import guards
 from hpclaunch.convert.mapping.around.at_once import AT_ONCE
+from hpclaunch.convert.mapping.around.ways import PLACE, decided_by, is_failure, is_test, test_of
 from hpclaunch.convert.mapping.bind import in_front
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.slurm.numbers import size_variables
@@ -27,8 +28,6 @@ from hpclaunch.values.conversion import Place
 
 _OF_EACH = frozenset(("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"))
 _PARTS = ("hetjob", "packjob")
-_PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")
-_TEST = re.compile(r"\[|test\b|\(\(")
 _OF_IF = re.compile(r"^(?:if |not \()")
 _FILE = re.compile(r"[\w./-]*[\w-]/?[\w.-]+\.(?:py|sh|exe|x)|[\w.-]*/[\w./-]+")
 _OF_ARGUMENTS = re.compile(r"\$\{?[1-9@*#]")
@@ -89,7 +88,7 @@ def in_front_of_starter(before: Sequence[Layer], command: Command, draft: Draft)
 def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
     """Another run that stands in another way of the same `case` or `if`, of which nothing tells which is
     gone; or none."""
-    tests = {_test(each): each for each in run.command.conditions if is_test(each)}
+    tests = {test_of(each): each for each in run.command.conditions if is_test(each)}
     for command in reading.of(run.command.program):
         word = decided_by(run.command, command) if command is not run.command else ""
         if word:
@@ -106,7 +105,7 @@ def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
         draft.ask(("command",), question, (run.command.place, command.place), run.text)
         return
     for test, condition in tests.items():
-        if _is_failure(condition, condition):
+        if is_failure(condition, condition):
             continue
         question = f"whether the run is started at all: {test} decides it, which is not told"
         option = "--args" if _OF_ARGUMENTS.search(test) else "--env"
@@ -117,18 +116,6 @@ def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
         )
 
 
-def decided_by(run: Command, other: Command) -> str:
-    """What decides which of two commands is run that stand in different ways of a `case` or an `if`; "" where
-    one does not exclude the other."""
-    ways = {each.partition(" in ")[0]: each for each in run.conditions if ": case " in each}
-    tests = {_test(each): each for each in run.conditions if is_test(each)}
-    for way in other.conditions:
-        its = ways.get(way.partition(" in ")[0]) or tests.get(_test(way))
-        if its is not None and its != way and not _is_failure(its, way):
-            return way.partition(": case ")[2].partition(" in ")[0] or _test(way)
-    return ""
-
-
 def _other_way(reading: ShellReading, run: Step) -> tuple[Command, str] | None:
     """What starts the same file in the other way of an `if` around the run, with another program, and the
     condition."""
@@ -137,13 +124,13 @@ def _other_way(reading: ShellReading, run: Step) -> tuple[Command, str] | None:
     for command in reading.commands if opposite and files else ():
         found = next((each for each in command.conditions if each in opposite), None)
         if found is not None and files & {known(word) for word in command.words}:
-            return command, _OF_IF.sub("", _PLACE.sub("", found)).removesuffix(")")
+            return command, _OF_IF.sub("", PLACE.sub("", found)).removesuffix(")")
     return None
 
 
 def _opposite(condition: str) -> str:
     """`FILE:LINE: if X` of `FILE:LINE: not (X)`, and the other way round."""
-    found = _PLACE.match(condition)
+    found = PLACE.match(condition)
     rest = condition[found.end() :] if found else ""
     if rest.startswith("if "):
         return f"{condition[: -len(rest)]}not ({rest[3:]})"
@@ -210,31 +197,6 @@ def _by_variable(reading: ShellReading, run: Step, draft: Draft) -> None:
         draft.unsay(("command",))
         question = f"what each rank executes: {found[0]}"
         draft.ask(("command",), question, (*found[1], run.command.place), run.text)
-
-
-def _test(condition: str) -> str:
-    """What a condition of the walk looks at, whether it holds or not."""
-    text = _PLACE.sub("", condition)
-    while text.startswith(("if ", "not (")):
-        text = text.removeprefix("if ") if text.startswith("if ") else text[5:-1]
-    return text
-
-
-def is_test(condition: str) -> bool:
-    """Whether the condition is a test, and not that a command before has ended well."""
-    return bool(_TEST.match(_test(condition).removeprefix("! ")))
-
-
-def is_a_way(condition: str) -> bool:
-    """Whether it is of an `if`, a `case`, a test or a failure: of a command that another one goes before, and
-    that goes on where that ended well, nothing says that it may not be run."""
-    rest = _PLACE.sub("", condition)
-    return rest.startswith(("if ", "case ", "not (")) or is_test(condition)
-
-
-def _is_failure(*conditions: str) -> bool:
-    """Whether it looks at the status of what was run before."""
-    return any("$?" in each for each in conditions)
 
 
 def _of_each_rank(reading: ShellReading, run: Step, draft: Draft) -> None:

@@ -8,7 +8,7 @@ from shlex import quote
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import entered_folders
-from hpclaunch.convert.mapping.around.beyond import is_test
+from hpclaunch.convert.mapping.around.ways import is_test
 from hpclaunch.convert.mapping.environment.in_order import moment_of
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch
 from hpclaunch.convert.mapping.words.texts import path

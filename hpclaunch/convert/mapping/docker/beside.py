@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import missing_folders
-from hpclaunch.convert.mapping.around.beyond import decided_by, is_a_way
 from hpclaunch.convert.mapping.around.images_of_steps import NO_LOGIN
 from hpclaunch.convert.mapping.around.logs import IN_LOGS, is_tee
 from hpclaunch.convert.mapping.around.no_step import AFTER_EACH, AFTER_EACH_TODO, of_condition
 from hpclaunch.convert.mapping.around.one_step import CACHES, say_optional
+from hpclaunch.convert.mapping.around.ways import decided_by, is_a_way
 from hpclaunch.convert.mapping.docker import own_options, standard_input
 from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
 from hpclaunch.convert.mapping.ranks import parameter_files
