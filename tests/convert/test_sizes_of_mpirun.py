@@ -33,6 +33,9 @@ def converted(lines: str, *arguments: str) -> Conversion:
         ("#SBATCH --gres=gpu:8\nmpirun -np 8 ./t", ONE, "8"),
         ("mpirun -np 16 -host $HOSTS ./t", ASK, ASK),
         ("mpirun -np 16 -hostfile $1 ./t", ASK, ASK),
+        ("mpirun -hostfile $1 -np 3 -ppn 8 ./t", ONE, "3"),
+        ("mpirun -np 3 --map-by ppr:8:node -hostfile $1 ./t", ONE, "3"),
+        ("mpirun -np 19 -npernode 8 -hostfile $1 ./t", "3", ASK),
         ("mpirun -np 16 -host $(scontrol show hostnames | head -n 2) ./t", ASK, ASK),
         ("#SBATCH -n 16\nmpirun -np 16 ./t", ASK, ASK),
         ("#SBATCH --ntasks-per-node=8\nmpirun -np $SLURM_NTASKS ./t", ONE, "8"),
@@ -60,6 +63,21 @@ def test_the_ranks_of_an_mpirun(lines: str, nodes: str, per_node: str) -> None:
     found = converted(lines)
     job = loaded(found.job)
     assert (job.get("nodes", ONE), job["ranks_per_node"]) == (nodes, per_node)
+
+
+@pytest.mark.parametrize(
+    ("lines", "ranks"),
+    [
+        ("#PBS -q long\nmpirun -np 3 -ppn 8 -f $PBS_NODEFILE ./t", "3 on each node"),
+        ("#PBS -q long\nmpirun -np 19 -ppn 8 -f $PBS_NODEFILE ./t", "not determined"),
+        ("docker run --rm --gpus all reg.example/t:1 mpirun -np 3 -npernode 8 ./t", "3 on each node"),
+        ("docker run --rm --gpus all reg.example/t:1 mpirun -np 16 -npernode 8 ./t", "8 on each node"),
+    ],
+)
+def test_the_ranks_of_an_mpirun_whose_script_is_refused(lines: str, ranks: str) -> None:
+    found = converted(lines)
+    assert found.refused
+    assert [each.told for each in found.launch if each.name == "ranks"] == [ranks]
 
 
 def test_srun_behind_a_wrapper_tells_no_mpi() -> None:

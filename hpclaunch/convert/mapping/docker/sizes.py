@@ -175,6 +175,8 @@ def put_ranks(
         total = mpirun.option("np")
         count = number(total.value, reading, slurm_numbers) if total is not None else None
         sized = of_all(reading, mpirun, told, slurm_numbers) if count else told
+        if found.nodes is None:  # other lines may say others: who counts nodes has asked for them
+            sized = structs.replace(sized, nodes=None)
         if why and count and told.per_node and count % told.per_node == 0 and found.nodes is None:
             sized = structs.replace(told, nodes=count // told.per_node)
         if sized.per_node is None:

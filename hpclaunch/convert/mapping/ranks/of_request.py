@@ -86,12 +86,12 @@ def _within(reading: ShellReading, mpirun: Layer, size: Size, draft: Draft) -> t
     (else None for these). None where that is not told."""
     nodes, total = draft.number("nodes"), mpirun.option("np")
     count = number(total.value, reading, variables(draft)) if total is not None else None
-    if size.per_node is None or not nodes or not count:
+    if size.per_node is None or not count:
         return (None, size.per_node) if size.per_node is not None else None
     its = of_all(reading, mpirun, Ranks(nodes, size.per_node, size.places), variables(draft))
     if its.per_node is None:
         return None
-    return (its.nodes if its.nodes != nodes else None), its.per_node
+    return (its.nodes if nodes and its.nodes != nodes else None), its.per_node
 
 
 def not_told(draft: Draft, places: tuple[Place, ...], what: str, which: str = "") -> None:

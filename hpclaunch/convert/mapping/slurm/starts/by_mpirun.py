@@ -108,8 +108,6 @@ def _of_mpirun(
     if listed is not None and size is not None:
         size = structs.replace(size, places=(*size.places, *listed.hosts.places))
     of_slurm = ranks(reading, (), found, command.place)
-    if nodes is None and size is not None and size.per_node:
-        nodes = _for_all(reading, layer, size.per_node, found)
     if size is None:
         # mpirun starts a rank in each slot, and those are Slurm's tasks where no list of hosts says others.
         listed_ranks = _of_list(reading, command, layer, nodes)
@@ -177,26 +175,18 @@ def _is_all_tasks(layer: Layer) -> bool:
     return len(its) == 1 and isinstance(its[0], Unknown) and its[0].name in _ALL_TASKS
 
 
-def _for_all(reading: ShellReading, layer: Layer, per_node: int, found: Allocation) -> int | None:
-    """The nodes that hold the ranks of -np, of which so many are on each."""
-    option = layer.option("np")
-    total = number(option.value, reading, found.numbers) if option is not None else None
-    return total // per_node if total and total % per_node == 0 else None
-
-
 def of_all(reading: ShellReading, layer: Layer, size: Ranks, numbers: Mapping[str, int]) -> Ranks:
     """Where -np counts all ranks and another option those on a node: -np 8 with 4 on each takes two nodes, of
-    however many there are (mpirun(1) of Open MPI, "--map-by": ppr)."""
+    however many there are (mpirun(1) of Open MPI, "--map-by": ppr), and -np 2 with 4 on each the first one
+    (Intel MPI's Developer Reference, "Global Hydra Options": -ppn places consecutive ranks)."""
     option = layer.option("np")
     per_node = size.per_node
-    if option is None or not per_node or not size.nodes:
-        return size
-    total = number(option.value, reading, numbers)
-    whole = size.nodes * per_node
-    if total == whole:
+    total = number(option.value, reading, numbers) if option is not None else None
+    if option is None or not per_node or not (size.nodes or total):
         return size
     if not total:
         return Ranks(size.nodes, None, size.places, f"{option.written}, at most {per_node} on each node")
+    whole = (size.nodes or -(-total // per_node)) * per_node
     if total > whole:
         doubt = f"{option.written}, which are more than {per_node} on each of {size.nodes} nodes"
         return Ranks(size.nodes, None, size.places, doubt)
