@@ -15,7 +15,7 @@ _TYPE = r"^own_{index}\(\) \{{ # .*: \d+ nodes? of type (.+), \d+ ranks? on each
 
 
 def facts(found: Rendered) -> Iterator[tuple[Key, object, str]]:
-    """What the text alone tells for certain, as `own.facts`."""
+    """What the text alone tells for certain, as `own_facts.facts`."""
     launch = found.launch
     if launch.world == "separate":
         yield ("world",), "separate", "each group has a world of its own"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hpclaunch.convert.draft import Draft, Fact, Key, dotted
-from hpclaunch.convert.families import own, own_groups
-from hpclaunch.convert.families.own_text import Rendered, environment, read
+from hpclaunch.convert.families import own_facts, own_groups
+from hpclaunch.convert.families.own_text import WHOLE, Rendered, environment, read
 from hpclaunch.convert.jobtext import text_of
 from hpclaunch.convert.options import Render
 from hpclaunch.values.conversion import Place
@@ -39,7 +39,7 @@ def search(found: Rendered, draft: Draft, render: Render, site: str) -> None:
     if seeker.distance == 0:
         same = "the same text" if seeker.is_same else "the same lines in another order"
         why = f"rendered again for {site} the job file gives {same}"
-        draft.say("carried", [Place(found.name)], own.WHOLE, why=why)
+        draft.say("carried", [Place(found.name)], WHOLE, why=why)
     elif seeker.refused:
         draft.say(
             "left", [Place(found.name)], f"the site {site}", why=f"it refuses the job: {seeker.refused}"
@@ -123,7 +123,7 @@ def _body(text: str) -> list[str]:
 def _candidates(found: Rendered, site: str, seeker: _Seeker) -> Iterator[list[Change]]:
     """Changes in groups, of which one each is wanted at most. None is a key's default."""
     yield [{("mpi",): each} for each in ("pmix", "pmi2")]
-    for key, value in own.hints(found):
+    for key, value in own_facts.hints(found):
         yield [{("sites", site, key): value}]
     # What groups are told may bring the text nearer only together: alone it is for nodes that do not differ.
     of_groups = dict(own_groups.hints(found, site))
@@ -136,7 +136,7 @@ def _candidates(found: Rendered, site: str, seeker: _Seeker) -> Iterator[list[Ch
     # One group with a type alone is told apart from the others, which the text may not do.
     yield [of_types, of_groups | of_types] if len(of_types) > 1 else []
     yield [seeker.environment()]
-    folder = own.imported_to(found)  # the site's, or one that the job itself names
+    folder = own_facts.imported_to(found)  # the site's, or one that the job itself names
     yield [{("image",): {"ref": found.launch.image, "import": how}} for how in ("shared", folder) if folder]
     yield [
         {("bind", "cpus"): cpus, ("bind", "smt"): smt, ("bind", "memory"): memory}
@@ -149,7 +149,7 @@ def _candidates(found: Rendered, site: str, seeker: _Seeker) -> Iterator[list[Ch
         for hcas in (None, "strict", "all", "none")
         for pairing in (None, "switch")
     ]
-    for key, value in own.seats(found.launch.tables):
+    for key, value in own_facts.seats(found.launch.tables):
         yield [{("bind", key): value}]
     kind = own_groups.gpu_kind(found.launch)
     yield [{("gpu_type",): kind}] if kind else []

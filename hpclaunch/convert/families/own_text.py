@@ -25,6 +25,8 @@ from hpclaunch.values.conversion import Place
 from hpclaunch.values.launch import Launch
 from hpclaunch.values.longrun import LINK
 
+# What is said of a text that its job renders to again.
+WHOLE = "the whole text"
 # --signal as the key `signal` says it.
 SIGNAL = re.compile(rf"({'|'.join(get_args(SignalName))})@([1-9]\d*)")
 
