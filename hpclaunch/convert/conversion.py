@@ -73,7 +73,7 @@ _ONLY_PYXIS = (
 )
 _NO_STEP = "neither srun nor a command of its own in the container of sbatch is the run"
 _NO_SITE = "what a job becomes depends on the site: give one that is known with --site"
-# What files that no family reads are, and what to do.
+# A program that submits or starts launches itself.
 _LAUNCHES_IN_PROGRAM = re.compile(
     r"#(?:SBATCH|PBS|BSUB)[ \t]|\b(?:system|run|Popen|call|check_call|check_output)\([^\n]{0,200}?"
     rf"\b{any_of(STEPS, SUBMITTERS, OTHER_SUBMITTERS, BY_MPI, CONTAINERS)}\b"
