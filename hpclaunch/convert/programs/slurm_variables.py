@@ -44,7 +44,9 @@ NAMES = frozenset(
     for prefix, names in (("SLURM_JOB_", _OF_JOB), ("SLURM_STEP_", _OF_STEP), ("SLURM_", _OTHERS))
     for name in names.split()
 )
-# Which Slurm sets to the GPUs of a job (gres.html, "GPU Management").
+# Which another rank has another value of: its number in the step, that on its node, and that of its node.
+OF_RANK = frozenset(("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"))
+# Which Slurm sets to the GPUs of a job (gres.html, "GPU Management"; gres.conf(5), "Flags").
 OF_GPUS = frozenset(
     ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK")
 )

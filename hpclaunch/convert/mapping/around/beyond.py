@@ -19,14 +19,13 @@ from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import Layer, may_be_many
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, STEPS, interpreter
 from hpclaunch.convert.programs.profilers import PROFILERS
-from hpclaunch.convert.programs.slurm_variables import OF_GPUS, is_slurms
+from hpclaunch.convert.programs.slurm_variables import OF_GPUS, OF_RANK, is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.convert.shell import slurm_options
 from hpclaunch.readback.shell.values import Unknown, Value, known, program_of, shown
 from hpclaunch.values.conversion import Place
 
-_OF_EACH = frozenset(("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"))
 _PARTS = ("hetjob", "packjob")
 _OF_IF = re.compile(r"^(?:if |not \()")
 _FILE = re.compile(r"[\w./-]*[\w-]/?[\w.-]+\.(?:py|sh|exe|x)|[\w.-]*/[\w./-]+")
@@ -204,7 +203,7 @@ def _of_each_rank(reading: ShellReading, run: Step, draft: Draft) -> None:
     job's first task)."""
     outer = run.command.words if run.command.program == "srun" else run.words
     names, every = (
-        {part.name for word in words for part in word if isinstance(part, Unknown)} & _OF_EACH
+        {part.name for word in words for part in word if isinstance(part, Unknown)} & OF_RANK
         for words in (run.words, outer)
     )
     for name in sorted(every):
@@ -219,7 +218,7 @@ def _of_each_rank(reading: ShellReading, run: Step, draft: Draft) -> None:
     for variable, value in run.command.environment:
         if f"{variable}={shown(value)}" in told:
             continue
-        for name in sorted({part.name for part in value if isinstance(part, Unknown)} & _OF_EACH):
+        for name in sorted({part.name for part in value if isinstance(part, Unknown)} & OF_RANK):
             each = reading.last(variable)
             if each is not None and sourced.by_ranks(reading, each.place.file):
                 continue

@@ -21,6 +21,7 @@ from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import alternatives, by_submission, in_doubt
 from hpclaunch.convert.mapping.words.texts import is_here, line
 from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.programs.slurm_variables import OF_GPUS, OF_RANK
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret, names_file
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
@@ -28,11 +29,6 @@ from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 _HERE = re.compile(r"|localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0")
 _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
 _ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
-_OF_RANK = frozenset(("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"))
-# Slurm sets them where a job has GPUs (gres.conf(5), "Flags": nvidia_gpu_env and its like).
-_OF_GRES = frozenset(
-    ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "GPU_DEVICE_ORDINAL")
-)
 _MOST_LINES = 20
 # What becomes of a variable by whose it is: why, and for those that are left what to do.
 _REPLACED: dict[Owner, str] = {
@@ -219,7 +215,7 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
     elif (whose in ("addresses", "rendezvous") and text is None) or (
         name == "WORLD_SIZE" and draft.is_size(text)
     ):
-        of_rank = sorted(_OF_RANK & names_in(each.value))
+        of_rank = sorted(OF_RANK & names_in(each.value))
         if of_rank and not sourced.by_ranks(reading, each.places[0].file):
             own = f"{' and '.join(of_rank)} {'is' if len(of_rank) == 1 else 'are'} 0"
             why = f"the script's own shell makes it, where {own}, and all ranks got the same"
@@ -325,7 +321,7 @@ def _unknown(
         return []
     its_own = isinstance(part, Unknown) and part.name == name and part.kind in ("variable", "either")
     if its_own and not stand_ins.get(name):  # of a loop's counter the number of the trial stands in
-        if name in _OF_GRES and ranks.gpus and any(of.system == "SBATCH" for of in reading.directives):
+        if name in OF_GPUS and ranks.gpus and any(of.system == "SBATCH" for of in reading.directives):
             why = "Slurm had set it, to the GPUs of the job, and the job's ranks have those without it"
             draft.say("replaced", each.places, f"{name}={_short(each)}", why=why)
         else:
