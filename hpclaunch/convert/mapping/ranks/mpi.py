@@ -97,7 +97,9 @@ _ASKED = {
 }
 # "MPI Users Guide" of Slurm (mpi_guide.html), Intel MPI.
 _PMI_LIBRARY = "I_MPI_PMI_LIBRARY"
-_BLOCKS = ("slot", "core", "hwthread", "l1cache", "l2cache", "l3cache", "numa", "socket", "package")
+# These of --map-by fill one node after the other, but for what is behind a colon, which may change that. Any
+# other goes by the nodes (mpirun(1) of Open MPI).
+FILLS = frozenset(("slot", "core", "hwthread", "l1cache", "l2cache", "l3cache", "numa", "socket", "package"))
 
 
 class Size(Struct, frozen=True):
@@ -333,7 +335,7 @@ def _mca(option: Option, places: Sequence[Place], draft: Draft) -> None:
 
 def _map(option: Option, places: Sequence[Place], draft: Draft) -> None:
     policy = (known(option.value or ()) or "?").lower().split(":")[0]
-    if policy in (*_BLOCKS, "ppr"):
+    if policy in FILLS | {"ppr"}:
         draft.say("replaced", places, option.written, why="ranks go over nodes in blocks, as mpirun had it")
     elif policy == "node" and draft.number("ranks_per_node") == 1:
         draft.say("replaced", places, option.written, why="a node has one rank, in any order of them")

@@ -6,9 +6,8 @@ default) and "-H" (a host that is named again has a slot more); of MPICH, "-host
 
 from collections.abc import Sequence
 
-from hpclaunch.convert.mapping.ranks.mpi import Told
+from hpclaunch.convert.mapping.ranks.mpi import FILLS, Told
 from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks
-from hpclaunch.convert.mapping.slurm.starts.unfilled import FILLS
 from hpclaunch.convert.mapping.words.host_lists import HostList
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.readback.shell.values import known

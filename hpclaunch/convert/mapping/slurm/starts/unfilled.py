@@ -4,16 +4,13 @@ sbatch(1)): on a node that nobody shares that are many."""
 
 from msgspec import structs
 
-from hpclaunch.convert.mapping.ranks.mpi import Told
+from hpclaunch.convert.mapping.ranks.mpi import FILLS, Told
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.numbers.step_ranks import FILLED, Ranks
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.readback.shell.values import known
 
 _BY_SLOTS = frozenset(("mpirun", "mpiexec.hydra", "ibrun"))
-# Any other --map-by than these goes by the nodes (mpirun(1) of Open MPI): one after the other, too, but what
-# is behind a colon may change that.
-FILLS = frozenset(("slot", "hwthread", "core", "l1cache", "l2cache", "l3cache", "numa", "socket", "package"))
 _NOT_TOLD = (
     "how many Slurm gives it on a node no line tells: of cores with two threads two, of a whole node all"
 )
