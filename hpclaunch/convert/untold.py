@@ -9,6 +9,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import sayable, shown
 from hpclaunch.convert.mapping.environment.sourced import OF_FILE
 from hpclaunch.convert.programs.beside import PLUMBING, PREPARES, that
+from hpclaunch.convert.programs.environments import LOADERS
 from hpclaunch.convert.programs.layers import PER_GPU, STARTERS, layers
 from hpclaunch.convert.programs.names import MAY_START, REMOTE
 from hpclaunch.convert.programs.plain import IN_FRONT
@@ -164,7 +165,6 @@ _FILE = Told(
     "it writes a file, and the job does not",
     "where ranks read that file, keep it beside the job file or write it in setup",
 )
-_SETS_UP = frozenset(("module", "ml", "conda", "mamba", "micromamba", "spack"))
 _REQUEUES = frozenset(("requeue", "requeuehold"))
 _OF_TRAPS = PLUMBING | {"kill"}
 _HELPS = PREPARES | that("enters", "words", "texts", "edits", "fetches", "builds", "compiles", "ends")
@@ -203,7 +203,7 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return _FOLLOWED
     if program in walk.functions:
         return _CALL
-    if walk.no_run and program in _SETS_UP:
+    if walk.no_run and program in LOADERS:
         return _SET_UP
     told = _BY_PROGRAM.get(program)
     if told is not None:

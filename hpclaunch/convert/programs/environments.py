@@ -12,6 +12,9 @@ from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.readback.shell.values import Value, known, program_of
 
 CONDAS = frozenset(("conda", "mamba", "micromamba"))
+# They bring software that the machine has into a shell.
+MODULES = ("module", "ml", "spack")
+LOADERS = CONDAS.union(MODULES)
 # What makes `conda activate` known to a shell, as it stands there.
 HOOK = re.compile(r"eval\s+\"?\$\((?:\S*/)?(?:conda|mamba|micromamba)\s[^()]*\)\"?")
 _CONDA = table(

@@ -5,11 +5,12 @@ import re
 from collections.abc import Iterator
 
 from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, at, source_at
+from hpclaunch.convert.programs.environments import CONDAS
 from hpclaunch.convert.reading import Command, ShellReading, once
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
-_PROGRAMS = frozenset(("conda", "mamba", "micromamba", "pyenv"))
+_PROGRAMS = CONDAS | {"pyenv"}
 _EVALUATES = re.compile(r"eval\s+\"?\$\([^()]*\)\"?")
 
 

@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.environment.all_exported import with_switches
 from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, at, moment_of, source_at
 from hpclaunch.convert.mapping.environment.on_conditions import guarded
 from hpclaunch.convert.mapping.words.texts import path
+from hpclaunch.convert.programs.environments import LOADERS
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, once
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.readback.shell.values import join as joined
@@ -21,7 +22,7 @@ from hpclaunch.values.conversion import Place
 
 # Of Lmod and Environment Modules; ml without a word lists what is loaded.
 _SHOW = [[name] for name in ("list", "avail", "av", "spider", "show", "display", "whatis", "help", "keyword")]
-_PREPARES = frozenset({"module", "ml", "conda", "mamba", "micromamba", "spack", "ulimit", "umask", "pyenv"})
+_PREPARES = LOADERS | {"ulimit", "umask", "pyenv"}
 # Of the process and not of its files, so that a container has it too: why it is left, and what to do.
 _OF_PROCESS = {
     "ulimit": (
@@ -35,7 +36,7 @@ _OF_PROCESS = {
 }
 # Not a configuration that was forgotten, but software of the machine or an environment of the user's.
 _ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|(?:^|/)activate$|conda\.sh$")
-_SET = frozenset(("source", "module", "ml", "spack", "conda", "mamba", "micromamba", "eval"))
+_SET = LOADERS | {"source", "eval"}
 _FIRST = (-1, 0)  # before all commands
 
 

@@ -15,11 +15,11 @@ from hpclaunch.convert.mapping.environment.in_order import (
 )
 from hpclaunch.convert.mapping.environment.sourced import OF_LOGIN
 from hpclaunch.convert.mapping.words.texts import Raw
+from hpclaunch.convert.programs.environments import LOADERS
 from hpclaunch.convert.reading import Assigned, Command, ShellReading
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
 
-_LOADS = frozenset(("module", "ml", "spack", "conda", "mamba", "micromamba"))
 # What modules of compilers, libraries and networks set.
 _OF_MODULES = re.compile(
     r"(?:PATH|_HOME|_ROOT|_DIR|_LIB|_INC|_INCLUDE|_PREFIX)$|^(?:CC|CXX|FC|F77|F90)$"
@@ -33,7 +33,7 @@ def exports(
     """These of a command, whose shell does the others `before`; what is said of them where it is the run
     (`says`)."""
     files = [each.moment for each in before if _is_file(each)]
-    modules = [each.moment for each in before if _program(each) in _LOADS]
+    modules = [each.moment for each in before if _program(each) in LOADERS]
     found: list[Export] = []
     for name, text, moment, place in _given(reading, command, draft) if files or modules else ():
         if any(each < moment for each in files) or (

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hpclaunch.convert.programs.environments import MODULES
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.programs.mpirun import is_of_open_mpi
 from hpclaunch.convert.programs.names import BY_MPIRUN, BY_WRAPPED
@@ -59,7 +60,6 @@ _READS = {
     "OPAL_": OPEN_MPI,
 }
 _BEFORE = ("", "intel-", "intel_")  # what may stand before an MPI's own name
-LOADS = ("module", "ml", "spack")
 _TAKES_AWAY = ("unload", "rm", "del", "remove")
 _CHANGES = ("swap", "switch")
 # A module or a folder of Open MPI 1: PMIx came with 2.0 (NEWS of its sources), which EasyBuild's toolchains
@@ -106,7 +106,7 @@ def of(reading: ShellReading, command: Command, layer: Layer) -> Library | None:
 def modules(reading: ShellReading) -> list[str]:
     """What the script loads, in its order; without what it takes away again (module(1), "unload", "swap")."""
     found: list[str] = []
-    for each in reading.of(*LOADS):
+    for each in reading.of(*MODULES):
         first, *rest = [*map(shown, each.words[1:]), ""]
         if first == "purge":
             found.clear()

@@ -6,7 +6,6 @@ from msgspec import structs
 
 from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.ranks import mpi, mpi_variables, slots
-from hpclaunch.convert.mapping.ranks.mpi_library import LOADS
 from hpclaunch.convert.mapping.slurm.batch.allocation import is_for_several
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, number
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
@@ -16,6 +15,7 @@ from hpclaunch.convert.mapping.slurm.starts import chosen_hosts, host_slots, unf
 from hpclaunch.convert.mapping.slurm.starts.chosen_hosts import Chosen
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import untold_number
+from hpclaunch.convert.programs.environments import MODULES
 from hpclaunch.convert.programs.layers import MPI, Layer, Option, layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, known, shown
@@ -114,7 +114,7 @@ def _of_mpirun(
         of_hosts = _of_hosts(command, layer) if found.nodes is None else None
         of_hosts = _of_chosen(chosen, of_slurm) if chosen is not None else listed_ranks or of_hosts
         sized = of_hosts or unfilled.without_count(layer, of_slurm, found)
-        names = (shown(word) for each in (command, *reading.of(*LOADS)) for word in each.words)
+        names = (shown(word) for each in (command, *reading.of(*MODULES)) for word in each.words)
         divided = slots.divided(layer, names)
         if divided is not None and (sized.per_node or 1) * (sized.nodes or 2) > 1:
             sized = Ranks(sized.nodes, None, (*sized.places, command.place), divided[1])
