@@ -13,6 +13,8 @@ CORES = (
     "where the job has no GPUs"
 )
 MEMORY = "a job gets all memory of whole nodes, and on a part of a node as much of it as of the GPUs"
+# `_BESIDE` says what it comes to where the job has no GPUs.
+BESIDE_ITS_GPU = "each rank gets the cores and the memory beside its GPU, by the site's node type"
 CORES_OF_PODS = "a job has the cores beside its GPUs, by the site's node type"
 MEMORY_OF_PODS = "a job has the memory beside its GPUs, by the site's node type"
 _ONE = re.compile(r"(?<![\d.])0*1(?![\d.])\D*$|[1-9]\d{0,2}m$")  # a core, or a part of one (500m)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hpclaunch.convert.cores import BESIDE_ITS_GPU
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked
 from hpclaunch.convert.options import Options
@@ -26,7 +27,6 @@ from hpclaunch.values.errors import InputError
 Places = Sequence[Place]
 Kind = Literal["cpus", "memory"]
 
-_LOCAL = "each rank gets the cores and the memory beside its GPU, by the site's node type"
 _NEAR = "each rank's memory is preferred on the NUMA node beside its GPU"
 _PREFERS = frozenset({"p", "prefer"})
 _TALK = frozenset({"q", "quiet", "v", "verbose", "sort", "nosort"})
@@ -56,10 +56,10 @@ def say_default(command: Command, draft: Draft) -> None:
         return
     became = "bind: cpus: local"
     if "srun" in programs:
-        why = f"{_LOCAL}, and not what srun does"
+        why = f"{BESIDE_ITS_GPU}, and not what srun does"
         draft.say("replaced", (command.place,), "srun without --cpu-bind", became=became, why=why)
     elif programs.isdisjoint((*MPI, *PER_GPU)):
-        why = f"{_LOCAL}; the script's shell binds nothing within what Slurm gives the job"
+        why = f"{BESIDE_ITS_GPU}; the script's shell binds nothing within what Slurm gives the job"
         todo = "where it is to have all of those cores write bind: {cpus: none, memory: none}"
         draft.say("replaced", (command.place,), "no launcher binds it", became=became, why=why, todo=todo)
 
@@ -109,7 +109,7 @@ def _of_mode(kind: Kind, layer: Layer, option: Option | None, ranks: Ranks, draf
     if text is None:
         draft.ask(("bind", kind), f"what each rank is bound to: {what} is not told", ranks.places, what)
     elif text in ("node", "exclusive", "exclusive,nosmt"):
-        draft.put(("bind", kind), "local", ranks.places, what, why=_LOCAL, kind="replaced")
+        draft.put(("bind", kind), "local", ranks.places, what, why=BESIDE_ITS_GPU, kind="replaced")
         if text.endswith("nosmt"):
             draft.put(("bind", "smt"), False, ranks.places, what, why="one thread of each core")
     elif text == "off":
@@ -167,7 +167,7 @@ def _of_srun(kind: Kind, each: Asked, per_node: int | None, draft: Draft, option
         elif prefer and kind == "memory":
             draft.put(("bind", kind), "prefer", each.places, each.written, why=_NEAR)
         else:
-            draft.put(("bind", kind), "local", each.places, each.written, why=_LOCAL, kind="replaced")
+            draft.put(("bind", kind), "local", each.places, each.written, why=BESIDE_ITS_GPU, kind="replaced")
     except ValueError as error:
         draft.ask(("bind", kind), f"what ranks are bound to: {error}", each.places, each.written)
 

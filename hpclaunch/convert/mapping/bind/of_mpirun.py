@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from hpclaunch.convert.cores import BESIDE_ITS_GPU
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command
@@ -19,7 +20,6 @@ from hpclaunch.values.conversion import Place
 
 Places = Sequence[Place]
 
-LOCAL = "each rank gets the cores and the memory beside its GPU, by the site's node type"
 _BINDS = {
     # horovod/runner/mpi_run.py: -bind-to none; its other launcher, Gloo, binds nothing.
     "horovodrun": "binds no rank",
@@ -70,7 +70,7 @@ def by_itself(command: Command, layer: Layer, draft: Draft) -> None:
     mapped = layer.option("map-by")
     if mapped is not None and (cores := _CORES_OF_RANK.search(known(mapped.value or ()) or "")):
         what = f"{mapped.written} binds each rank to {cores[1]} cores"
-    draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=LOCAL)
+    draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=BESIDE_ITS_GPU)
 
 
 def of_library(given: Mapping[str, Value], places: Places, draft: Draft, *, by_mpirun: bool) -> bool:
@@ -171,7 +171,7 @@ def policy(value: str | None, places: Places, what: str, draft: Draft) -> None:
     elif ("bind", "cpus") in draft.facts:
         draft.say("replaced", places, what, why="something else says to which CPUs")
     else:
-        draft.say("replaced", places, what, became="bind: cpus: local", why=LOCAL)
+        draft.say("replaced", places, what, became="bind: cpus: local", why=BESIDE_ITS_GPU)
 
 
 def ask_cpus(places: Places, what: str, draft: Draft) -> None:

@@ -4,6 +4,7 @@ and who binds (deepspeed/launcher/runner.py and launch.py of DeepSpeed 0.10 to 0
 import re
 from collections.abc import Iterator
 
+from hpclaunch.convert.cores import BESIDE_ITS_GPU
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.words.host_lists import HostList, lists
 from hpclaunch.convert.mapping.words.lines import lines_of
@@ -108,9 +109,8 @@ def _bind(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -
             draft.say("without effect", lines_of(reading, command, listed), listed.written, why=why)
         return
     if listed is None:
-        why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
         lines = lines_of(reading, command, asked)
-        draft.say("replaced", lines, asked.written, became="bind: cpus: local", why=why)
+        draft.say("replaced", lines, asked.written, became="bind: cpus: local", why=BESIDE_ITS_GPU)
         return
     lines = lines_of(reading, command, listed)
     text, ranks = known(listed.value or ()) or "", draft.number("ranks_per_node")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from hpclaunch.convert.cores import BESIDE_ITS_GPU
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import accelerate_file, deepspeed, mpi, torch_variables
 from hpclaunch.convert.mapping.ranks.rendezvous import SETS_ALL, carries_addresses
@@ -264,8 +265,7 @@ def put_launcher(reading: ShellReading, command: Command, layer: Layer, draft: D
         return
     else:
         what = f"{layer.program} binds no process"
-        why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
-        draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=why)
+        draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=BESIDE_ITS_GPU)
 
 
 def _option(reading: ShellReading, command: Command, layer: Layer, option: Option, draft: Draft) -> None:
@@ -336,8 +336,7 @@ def _bound(reading: ShellReading, command: Command, layer: Layer, draft: Draft) 
     what = " ".join(each.written for each in options if each)
     sockets, cores, ranks = counts
     if not sockets or not cores or not ranks or ranks > 4096 or cores > 4096:
-        why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
-        draft.say("replaced", places, what or layer.program, became="bind: cpus: local", why=why)
+        draft.say("replaced", places, what or layer.program, became="bind: cpus: local", why=BESIDE_ITS_GPU)
         return
     per_socket = -(-ranks // sockets)
     own = cores // per_socket

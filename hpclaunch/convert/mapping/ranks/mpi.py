@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from hpclaunch.convert.cores import CORES
+from hpclaunch.convert.cores import BESIDE_ITS_GPU, CORES
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import of_mpirun
 from hpclaunch.convert.mapping.ranks import mpi_library
@@ -69,7 +69,7 @@ _REPLACED = {
     "bootstrap": _LAUNCH,
     **dict.fromkeys(("mpiexec", "mpiexec-no-n", "remote-shell", "nodegroup", "rsh", "ssh"), _LAUNCH),
     **dict.fromkeys(("scalable-start", "batch", "maxrsh", "useip", "legacy"), _LAUNCH),
-    "affinity": "each rank gets the cores and the memory beside its GPU, by the site's node type",
+    "affinity": BESIDE_ITS_GPU,
     "ppn": "the command has it: +ppn",
     **dict.fromkeys(("cpus-per-proc", "cpus-per-rank"), "each rank gets the cores beside its GPU"),
     "depth": CORES,
