@@ -34,7 +34,7 @@ from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of
 from hpclaunch.convert.manifests.text import api, embedded, openshift, repair
 from hpclaunch.convert.manifests.text import templates as template_values
 from hpclaunch.convert.manifests.text.repair import Object
-from hpclaunch.convert.mapping.bind import of_mpirun
+from hpclaunch.convert.mapping.bind import by_ranks
 from hpclaunch.convert.mapping.container.images import is_possible
 from hpclaunch.convert.mapping.ranks import mpi_variables, numbers
 from hpclaunch.convert.options import Options
@@ -277,7 +277,7 @@ def _several(launch: Launch, draft: Draft) -> None:
 
 def _binding(workload: Workload, draft: Draft) -> None:
     """Where nothing was said of cores: Kubernetes leaves them to whoever starts processes."""
-    of_mpirun.of_env([workload.kind_place], draft)
+    by_ranks.of_env([workload.kind_place], draft)
     fact = draft.facts.get(("command",))
     own = fact is not None and _BINDS.search(str(fact.value))
     to_cores = _TO_CORES.search(command.in_one(fact.value)) if fact is not None and not fact.is_open else None

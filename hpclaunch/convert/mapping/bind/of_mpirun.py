@@ -1,17 +1,15 @@
-"""Who binds the ranks of an mpirun, and to what: its options, Open MPI's parameters, and the variables of
-Intel MPI and MVAPICH2 -> `bind`.
+"""Who binds the ranks of an mpirun, and to what: its options, and Open MPI's parameters -> `bind`.
 
 mpirun(1) of Open MPI 4.1, "Mapping, Ranking, and Binding"; `-bind-to user:` is handle_user_binding in hydra's
-tools/topo/hwloc/topo_hwloc.c, with CPUs as Linux counts them; Intel MPI's Developer Reference, "Environment
-Variables for Process Pinning"; MVAPICH2's user guide, "Efficient Process Mapping".
+tools/topo/hwloc/topo_hwloc.c, with CPUs as Linux counts them.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
 
 from hpclaunch.convert.cores import BESIDE_ITS_GPU
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.bind import by_ranks
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command
 from hpclaunch.readback.shell.values import Value, known, shown
@@ -38,20 +36,6 @@ _POLICY = re.compile(r"(?:hwloc_base|hwloc_default)_binding_policy")
 _ALONE = re.compile(r"(?:mpi|opal)_paffinity_alone")
 _RANKFILE = re.compile(r"rmaps_(?:rank_?file_path|rankfile|default_rankfile)|rank_?file")
 _CPUS = re.compile(r"cpu-set|cpu-list|slot-list|(?:hwloc_base|hwloc_default)_(?:cpu_set|cpu_list|slot_list)")
-# What a library of MPI reads in each rank, and binds it by.
-_OF_LIBRARY = re.compile(
-    r"I_MPI_PIN_(?:DOMAIN|PROCESSOR_LIST|PROCS|PROCESSOR_EXCLUDE_LIST|ORDER|CELL)"
-    r"|MV2_CPU_(?:MAPPING|BINDING_POLICY|BINDING_LEVEL)|MV2_HYBRID_BINDING_POLICY"
-)
-# CPUs by number, to which the OpenMP of a rank binds its threads (libgomp's manual, GOMP_CPU_AFFINITY; OpenMP
-# 5.2, 21.1.6; Intel's compiler reference, "Thread Affinity Interface").
-_BY_NUMBER = {
-    "GOMP_CPU_AFFINITY": re.compile(r"\s*\d"),
-    "KMP_AFFINITY": re.compile(r".*\bproclist="),
-    "OMP_PLACES": re.compile(r"\s*\{"),
-}
-_SWITCHES = frozenset(("I_MPI_PIN", "MV2_ENABLE_AFFINITY"))
-_OFF = frozenset(("0", "off", "no", "disable"))
 
 
 def by_itself(command: Command, layer: Layer, draft: Draft) -> None:
@@ -64,7 +48,7 @@ def by_itself(command: Command, layer: Layer, draft: Draft) -> None:
         if parameter and is_parameter(parameter):
             put_parameter(parameter, known(value), (command.place,), f"{name}={shown(value)}", draft)
             return
-    if ("bind", "cpus") in draft.facts or of_library(given, (command.place,), draft, by_mpirun=True):
+    if ("bind", "cpus") in draft.facts or by_ranks.of_library(given, (command.place,), draft, by_mpirun=True):
         return
     what = f"{layer.called} {_BINDS.get(layer.program, 'without --bind-to binds by its own defaults')}"
     mapped = layer.option("map-by")
@@ -73,71 +57,12 @@ def by_itself(command: Command, layer: Layer, draft: Draft) -> None:
     draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=BESIDE_ITS_GPU)
 
 
-def of_library(given: Mapping[str, Value], places: Places, draft: Draft, *, by_mpirun: bool) -> bool:
-    """Whether variables tell the ranks' own library how to bind them: the job then binds nobody. That it is
-    switched off counts where an mpirun (`by_mpirun`) would have bound by it."""
-    off = [name for name in _SWITCHES if (known(given.get(name, ())) or "").lower() in _OFF]
-    names = [name for name in given if _OF_LIBRARY.fullmatch(name)]
-    numbered = [name for name, value in given.items() if _has_numbers(name, value)]
-    if numbered:
-        what = ", ".join(numbered)
-        why = (
-            "each rank's OpenMP binds its threads to these CPUs, of which a rank that is bound may have none"
-        )
-    elif off and by_mpirun:
-        what, why = (
-            off[0],
-            "no rank was bound; without these keys hpclaunch gives each the cores beside its GPU",
-        )
-    elif names and not off:
-        what = ", ".join(names)
-        why = "the ranks' MPI reads it and binds each rank itself, and two that bind get in each other's way"
-    else:
-        return False
-    for kind in ("cpus", "memory"):
-        draft.put(("bind", kind), "none", places, what, why=why)
-    return True
-
-
-def _has_numbers(name: str, value: Value) -> bool:
-    return name in _BY_NUMBER and _BY_NUMBER[name].match(known(value) or "") is not None
-
-
 def overruled(layer: Layer | None, names: Iterable[str]) -> list[str]:
     """Of variables those that say nothing of binding, since an option of mpirun does (mpirun(1), "MCA")."""
     if layer is None or not any(_says_binding(each) for each in layer.options):
         return []
     pairs = ((name, name.removeprefix(prefix)) for name in names for prefix in _OF_OPENMPI)
     return [name for name, parameter in pairs if parameter != name and is_parameter(parameter)]
-
-
-def of_env(places: Places, draft: Draft) -> None:
-    """The same where the job's env has them, and nothing else has told who binds."""
-    given = {
-        str(key[1]): (fact.value,)
-        for key, fact in draft.facts.items()
-        if key[0] == "env" and isinstance(fact.value, str)
-    }
-    reads = {*_SWITCHES, *_BY_NUMBER}
-    names = [name for name in given if name in reads or _OF_LIBRARY.fullmatch(name)]
-    its = [place for name in names for place in draft.facts["env", name].places]
-    if ("bind", "cpus") not in draft.facts and of_library(given, its or places, draft, by_mpirun=True):
-        draft.findings[:] = [each for each in draft.findings if each.became != "bind: cpus: local"]
-
-
-def of_program(words: Sequence[Value], places: Places, draft: Draft, *, by_numactl: bool = False) -> None:
-    """A program that puts its threads on cores itself: Charm++'s +setcpuaffinity and +pemap (its manual, "Cpu
-    affinity"), GROMACS's mdrun -pin on (its user guide, "Pinning threads to physical cores"). `by_numactl`:
-    that stands in front of it, and says of its memory."""
-    texts = [known(word) or "" for word in words]
-    own = next((text for text in texts if text in ("+setcpuaffinity", "+pemap")), "")
-    if ("-pin", "on") in pairwise(texts):
-        own = "-pin on"
-    why = "the program binds its threads itself, and two that bind get in each other's way"
-    if own and ("bind", "cpus") not in draft.facts:
-        draft.put(("bind", "cpus"), "none", places, own, why=why)
-        if not by_numactl:
-            draft.put(("bind", "memory"), "none", places, own, why=why)
 
 
 def is_parameter(name: str) -> bool:
@@ -150,7 +75,7 @@ def put_parameter(name: str, value: str | None, places: Places, what: str, draft
     if _POLICY.fullmatch(name):
         policy(value, places, what, draft)
     elif _ALONE.fullmatch(name):
-        policy("none" if value is not None and value.strip() in _OFF else value, places, what, draft)
+        policy("none" if value is not None and value.strip() in by_ranks.OFF else value, places, what, draft)
     else:
         ask_cpus(places, what, draft)
 

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond, trials
-from hpclaunch.convert.mapping.bind import binding, in_front, of_mpirun, ompi_bind
+from hpclaunch.convert.mapping.bind import binding, by_ranks, in_front, ompi_bind
 from hpclaunch.convert.mapping.container.images import OF_IMAGE
 from hpclaunch.convert.mapping.docker import arguments, container, env_files, ranks, sizes, standard_input
 from hpclaunch.convert.mapping.docker.steps import Started
@@ -144,7 +144,7 @@ def _say_not_handed(launch: Launch, handed: Sequence[handed_on.Handed], draft: D
     """What does not reach the ranks, or not all of them."""
     reading, main = launch.reading, launch.main
     if main.mpirun is not None:
-        of_mpirun.of_env((main.command.place,), draft)
+        by_ranks.of_env((main.command.place,), draft)
         _say_first_host(handed, main, main.mpirun, draft)
     its = [each for each in (launch.home, main) if each]
     if not any(layer.option("env-file") or layer.option("env-host") for each in its for layer in each.layers):

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond, one_step, steps, surroundings, sweeps, trials
-from hpclaunch.convert.mapping.bind import binding, of_mpirun, rank_script
+from hpclaunch.convert.mapping.bind import binding, by_ranks, rank_script
 from hpclaunch.convert.mapping.container import enroot, images, in_texts, joined, mounts
 from hpclaunch.convert.mapping.container import options as container_options
 from hpclaunch.convert.mapping.environment import exported, handed_on, reached, set_again, sourced
@@ -275,12 +275,12 @@ def _put_starters(
     if launch.launcher is not None:
         launchers.put_launcher(reading, command, launch.launcher, draft)
     by_numactl = any(layer.program == "numactl" for layer in launch.run.inner)
-    of_mpirun.of_program(launch.run.words, launch.lines, draft, by_numactl=by_numactl)
+    by_ranks.of_program(launch.run.words, launch.lines, draft, by_numactl=by_numactl)
     if by is None:
         run_mpi.put(reading, launch.run, launch.launcher, draft)
         if ("bind", "cpus") not in draft.facts:
             handed_over = {**dict(command.environment), **dict(command.prefix)}
-            of_mpirun.of_library(handed_over, launch.lines, draft, by_mpirun=False)
+            by_ranks.of_library(handed_over, launch.lines, draft, by_mpirun=False)
         return []
     parameter_files.put(reading, draft)
     mpi.put_kind(command, by, mpi_library.of(reading, command, by), draft)
