@@ -27,7 +27,7 @@ _BY_NUMBER = {
     "KMP_AFFINITY": re.compile(r".*\bproclist="),
     "OMP_PLACES": re.compile(r"\s*\{"),
 }
-_SWITCHES = frozenset(("I_MPI_PIN", "MV2_ENABLE_AFFINITY"))
+_SWITCHES = ("I_MPI_PIN", "MV2_ENABLE_AFFINITY")
 OFF = frozenset(("0", "off", "no", "disable"))
 
 
