@@ -18,6 +18,7 @@ from hpclaunch.convert.mapping.environment.sourced import not_given
 from hpclaunch.convert.mapping.slurm.numbers import no_run
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import (
+    BY_JSRUN,
     BY_MPI,
     BY_TORCH,
     CONTAINERS,
@@ -45,8 +46,7 @@ _NAMED = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)")
 _ARGUMENTS = re.compile(r"\$(?:[@*1-9]|\{[@*1-9])")
 _WIDE = 90
 _IN_ENV = re.compile(r"\benv\.([A-Za-z_]\w*)")
-_OF_OTHERS = ("jsrun", "aprun", "flux")
-_STARTERS = re.compile(rf"\b{any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, IMPORTERS, REMOTE, _OF_OTHERS)}\b")
+_STARTERS = re.compile(rf"\b{any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, IMPORTERS, REMOTE, BY_JSRUN)}\b")
 
 
 def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]:

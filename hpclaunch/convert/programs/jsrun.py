@@ -65,6 +65,8 @@ _POE = table(
 )
 _TABLES = {"jsrun": _JSRUN, "aprun": _APRUN, "runjob": _RUNJOB, "lrun": _LRUN, "poe": _POE}
 _OF_FLUX = ("run", "submit")  # flux mini run was its name before 0.49
+# The layers that it reads.
+PROGRAMS = (*_TABLES, *(f"flux {command}" for command in _OF_FLUX))
 
 
 def _flux(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
@@ -77,8 +79,7 @@ def _flux(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
-    """The layer "jsrun", "aprun", "runjob", "lrun", "poe", "flux run" or "flux submit", and what that
-    starts."""
+    """The layer, by a name of `PROGRAMS`, and what that starts."""
     program = program_of(words)
     if program == "flux":
         return _flux(words)

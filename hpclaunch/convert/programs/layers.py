@@ -7,6 +7,7 @@ from importlib import import_module
 from msgspec import Struct
 
 from hpclaunch.convert.programs.names import (
+    BY_JSRUN,
     BY_MPIRUN,
     BY_OTHER_MPI,
     DOCKERS,
@@ -31,9 +32,7 @@ _READERS = {
     "sshpass": "plain",
     **dict.fromkeys((*BY_MPIRUN, "horovodrun"), "mpirun"),
     **dict.fromkeys(BY_OTHER_MPI, "other_mpi"),
-    "jsrun": "jsrun",
-    "aprun": "jsrun",
-    "flux": "jsrun",
+    **dict.fromkeys(BY_JSRUN, "jsrun"),
     **dict.fromkeys(GPU_LAUNCHERS, "torch"),
     "python": "torch",
     "python3": "torch",

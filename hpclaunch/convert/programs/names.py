@@ -25,6 +25,8 @@ BY_MPIRUN = (
     "mpirun.lsf",  # of LSF, which starts the mpirun of the MPI that -a names (bsub(1), -a)
 )
 BY_OTHER_MPI = ("charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm", "mpiexec_mpt")
+# Launchers of other schedulers, which jsrun.py reads. Its others have names that stand for other things too.
+BY_JSRUN = ("jsrun", "aprun", "flux")
 BY_MPI = (*BY_MPIRUN, "horovodrun", *BY_OTHER_MPI)
 GPU_LAUNCHERS = ("torchrun", "deepspeed", "accelerate", "composer", "colossalai", "baguarun")
 # Those that Python starts by their module (python -m).

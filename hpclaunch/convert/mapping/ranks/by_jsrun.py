@@ -1,4 +1,5 @@
-"""What jsrun, aprun and flux run say of a launch -> ranks and GPUs on a node, binding, environment.
+"""What jsrun, aprun, flux run and the others of `PROGRAMS` say of a launch -> ranks and GPUs on a node,
+binding, environment.
 
 jsrun counts resource sets: of -n of them each has -a tasks and -g GPUs, and -r are on a host (jsrun(1)).
 """
@@ -12,6 +13,7 @@ from hpclaunch.convert.mapping.schedulers.other_schedulers import flux_time
 from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs.beside import PREPARES
+from hpclaunch.convert.programs.jsrun import PROGRAMS
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, program_of
@@ -19,7 +21,6 @@ from hpclaunch.values.conversion import Place
 
 _TODO = "write gpus_per_node"
 _NOT_TOLD = "how many GPUs these are on a node is not told"
-PROGRAMS = ("jsrun", "aprun", "runjob", "lrun", "poe", "flux run", "flux submit")
 _TOLD = frozenset(
     (
         *("nrs", "tasks_per_rs", "gpu_per_rs", "rs_per_host", "np", "npernode", "env"),
