@@ -1,5 +1,6 @@
 """The command lines of srun, sbatch and salloc: their options and Pyxis's, and what they start."""
 
+import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.programs.layers import Layer, Option
@@ -20,6 +21,15 @@ KEYS: dict[str, tuple[str, ...]] = {
     "mem-bind": ("bind", "memory"),
     "multi-prog": ("command",),
 }
+
+# What `mpi` of a job may be.
+MPI_KINDS = frozenset(("pmix", "pmi2", "none"))
+_WITH_RELEASE = re.compile(r"^(pmix)_v\d+$")
+
+
+def mpi_kind(text: str) -> str:
+    """The value of --mpi without the release of its plugin: pmix for pmix_v4."""
+    return _WITH_RELEASE.sub(r"\1", text)
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:

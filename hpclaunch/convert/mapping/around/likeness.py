@@ -9,6 +9,7 @@ from hpclaunch.convert.mapping.container.images import image_of
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked
 from hpclaunch.convert.mapping.slurm.srun import step_options
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
+from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.shell.walk import inner as inside_of
@@ -88,7 +89,7 @@ def say_own(step: Step, run: Step, key: str, draft: Draft) -> None:
 
 
 def _mpi(step: Step, per: str, draft: Draft) -> str:
-    own = re.sub(r"^(pmix)_v\d+$", r"\1", _text(step, "mpi"))
+    own = srun.mpi_kind(_text(step, "mpi"))
     if own in ("", "none") or per not in ("rank", "node") or _is_without_mpi(step):
         return ""
     fact = draft.facts.get(("mpi",))

@@ -11,7 +11,9 @@ from hpclaunch.convert.mapping.ranks import launchers, mpi, mpi_library, paramet
 from hpclaunch.convert.mapping.slurm.batch.asked import of_options
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks, ranks
+from hpclaunch.convert.mapping.slurm.srun.run_mpi import NO_WHERE
 from hpclaunch.convert.mapping.words.host_lists import lists
+from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.docker import MPI_OF_HPC
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH
@@ -90,13 +92,12 @@ def _put_mpi(reading: ShellReading, main: Started, by_srun: Ranks | None, draft:
         kind, places, what = known(given.value) or "", (given.place,), "SLURM_MPI_TYPE"
     else:
         kind, places, what = "", (place,), "srun without --mpi"
-    kind = kind.partition("_")[0]
+    kind = srun.mpi_kind(kind)
     brought = _brings_mpi(main)
-    if kind in ("pmix", "pmi2", "none") and (option is not None or brought):
+    if kind in srun.MPI_KINDS and (option is not None or brought):
         draft.put(("mpi",), kind, places, what)
     elif by_srun is not None and brought and (by_srun.nodes, by_srun.per_node) != (1, 1):
-        why = "no line says it, and so it was the site's own default (MpiDefault of `scontrol show config`)"
-        question = f"pmix, pmi2 or none: {why}; {brought} brings it into the container"
+        question = f"pmix, pmi2 or none: {NO_WHERE}; {brought} brings it into the container"
         draft.ask(("mpi",), question, places, what)
 
 

@@ -1,19 +1,17 @@
 """What srun is told of MPI (--mpi, SLURM_MPI_TYPE) -> `mpi`."""
 
-import re
-
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.batch import hints
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.made import either_of
+from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known
 
-_NO_WHERE = "no line says it, and so it was the site's own default (MpiDefault of `scontrol show config`)"
+NO_WHERE = "no line says it, and so it was the site's own default (MpiDefault of `scontrol show config`)"
 _WITHOUT = "srun without --mpi"
-_KINDS = {"none": "none", "pmix": "pmix", "pmi2": "pmi2"}
 
 
 def put(reading: ShellReading, run: Step, launcher: Layer | None, draft: Draft) -> None:
@@ -28,8 +26,8 @@ def put(reading: ShellReading, run: Step, launcher: Layer | None, draft: Draft) 
     else:
         _no_mpi(reading, run, launcher, draft)
         return
-    kind = _KINDS.get(re.sub(r"^(pmix)_v\d+$", r"\1", text or ""))
-    if kind is None:
+    kind = srun.mpi_kind(text or "")
+    if kind not in srun.MPI_KINDS:
         told = either_of(reading, each.value or ()) if each is not None else ""
         draft.ask(("mpi",), f"pmix, pmi2 or none: {told or f'{what} is none of them'}", places, what)
         return
@@ -54,7 +52,7 @@ def _no_mpi(reading: ShellReading, run: Step, launcher: Layer | None, draft: Dra
         why = f"the ranks' Intel MPI loads {library}: Slurm's own needs that, and one of PMIx would need pmix"
         draft.put(("mpi",), "pmi2", lines, "I_MPI_PMI_LIBRARY", why=why, kind="assumed")
         return
-    why = _NO_WHERE if by_srun else run.ranks.doubt or "no line says it"
+    why = NO_WHERE if by_srun else run.ranks.doubt or "no line says it"
     fits = hints.of_mpi(reading)
     question = f"pmix, pmi2 or none: {why}; none for ranks that do not use MPI{fits}"
     draft.ask(("mpi",), question, lines, _WITHOUT if by_srun else "the run")
