@@ -80,7 +80,7 @@ def _has_hosts(mpirun: Layer) -> bool:
 
 
 def _has_nodes(launcher: Layer) -> bool:
-    """--nnodes 2 of torchrun: the same script is started on each of them by hand."""
+    """Whether it is told of several nodes (--nnodes 2): the same script is started on each by hand."""
     option = launcher.option("nnodes") if launchers.is_launcher(launcher) else None
     return option is not None and (known(option.value or ()) or "1") not in ("1", "1:1")
 

@@ -150,7 +150,7 @@ def _read(pattern: str) -> tuple[list[Atom], list[tuple[int, int]]]:
 
 
 def never(char: str) -> bool:
-    """No character."""
+    """False: the test of what no character passes."""
     return False
 
 

@@ -80,7 +80,8 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
 
 
 def _submitted(shell: "Walker", words: Sequence[Value]) -> bool:
-    """Walk what ssh has a login node submit: the job is that of sbatch, and not of the script around ssh."""
+    """Walk what ssh has a login node submit: the job is that of sbatch, and not of the script around ssh.
+    False where it submits nothing that can be read."""
     remote = ssh.read(words)[1]
     given = shell.input
     value: Value | None
@@ -109,7 +110,7 @@ def _submitted(shell: "Walker", words: Sequence[Value]) -> bool:
 
 def _over_hosts(shell: "Walker", words: Sequence[Value]) -> bool:
     """Walk what ssh starts on hosts where that is a script among the sources which starts ranks: it has
-    nothing of what is exported here (sshd(8), "LOGIN PROCESS")."""
+    nothing of what is exported here (sshd(8), "LOGIN PROCESS"). False where it is none."""
     found = remote_files.of(shell, words, _STARTS)
     if found is None or shell.children >= _DEEPEST:
         return False

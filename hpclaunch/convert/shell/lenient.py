@@ -70,7 +70,7 @@ class LenientExpander(Expander):
 
     @property
     def follows(self) -> bool:
-        """Not what is gone through once for all rounds of a loop."""
+        """Whether what an expression assigns is done: not where one round is walked for all of a loop."""
         return not self._walker.context.loops
 
     def fields(self, written: Word) -> list[Value]:

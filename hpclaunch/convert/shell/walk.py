@@ -153,7 +153,8 @@ def _walker(sources: Sequence[Source], given: _Given, *, required: Collection[st
 
 
 def _configured(walker: Walker, name: str, given: _Given, called: str) -> bool:
-    """Walk a source in front of the script, with the operator's arguments where it is the one `called`."""
+    """Walk a source in front of the script, with the operator's arguments where it is the one `called`. False
+    where all of it is too much."""
     if name != called:
         return _walked(walker, name)
     walker.state.arguments = _arguments(given)

@@ -147,7 +147,7 @@ def _mounts(container: Field, pod: Pod) -> dict[str, str]:
 
 
 def _stage(source: str, target: str, mounts: dict[str, str], place: Place, label: str, draft: Draft) -> bool:
-    """All that is in a whole volume, to another."""
+    """Copy all of a whole volume to another with `stage_in`. False where one of both is no whole volume."""
     bare = source.removesuffix("/.").rstrip("/")
     if bare not in mounts or target.rstrip("/") not in mounts:
         return False

@@ -302,8 +302,8 @@ def _around(
 def _sets_up_nodes(
     workload: Workload, launch: Launch, shell: ShellText, unit: Unit, at: Place, draft: Draft
 ) -> bool:
-    """An mpirun in front of the run that starts one process on each node, of a program that prepares by its
-    name: a step of the job."""
+    """Put an mpirun in front of the run as a step of the job, where it starts one process on each node, of a
+    program that prepares by its name. False where it does not."""
     start = _start(workload, launch, unit, at)
     if start is None or start.per_node != 1 or start.nodes != workload.nodes.value:
         return False

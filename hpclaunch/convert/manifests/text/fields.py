@@ -192,7 +192,7 @@ class Field:
         return _PLACE.fullmatch(self.text()) is not None
 
     def truth(self) -> bool:
-        """true or false."""
+        """Whether it is true. Any other text than true and false is said, and counts as false."""
         text = self.text()
         if text not in scalars.TRUE and text not in scalars.FALSE:
             self.book.wrong(self, f"{scalars.shown(text)} is neither true nor false")

@@ -20,7 +20,7 @@ class Line(Struct, frozen=True):
 
     @property
     def is_blank(self) -> bool:
-        """Nothing, or a comment alone."""
+        """Whether it has nothing, or a comment alone."""
         return self.text.strip()[:1] in ("", "#")
 
 

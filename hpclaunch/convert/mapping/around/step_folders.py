@@ -86,8 +86,8 @@ def _is_relative(command: Command, words: Sequence[Value]) -> bool:
 
 
 def _is_path_from_here(word: Value) -> bool:
-    """A word of which the beginning is not known is taken for a whole path, or none; the job's number is the
-    beginning of a name."""
+    """Whether the word may be a path that starts from the folder. One of which the beginning is not known is
+    taken for a whole path, or none; the job's number is the beginning of a name."""
     first = word[0] if word else ""
     if isinstance(first, Unknown):
         return first.kind == "variable" and first.name in _OF_NAMES

@@ -157,7 +157,7 @@ def _entered(
 
 
 def _is_before(place: Place, run: Place) -> bool:
-    """Configurations come before the script."""
+    """Whether the line comes before the run: all lines of a configuration do."""
     return place.file != run.file or place.line < run.line
 
 

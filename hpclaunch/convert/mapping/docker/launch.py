@@ -164,8 +164,8 @@ def _put_unbound(main: Started, draft: Draft) -> None:
 
 
 def _is_podman(main: Started) -> bool:
-    """Podman's containers are processes of the step, and keep the cores that srun gives each; docker's are
-    the daemon's."""
+    """Whether Podman starts it. Its containers are processes of the step, and keep the cores that srun gives
+    each; docker's are the daemon's."""
     return any(base_name(word) in _PODMAN for word in main.command.words)
 
 
@@ -183,7 +183,7 @@ def _starts_some(reading: ShellReading, main: Started) -> bool:
 
 
 def _ask_nodes(main: Started, draft: Draft) -> None:
-    """The command is not started on each node: what is on the others, the job cannot know."""
+    """Ask for the nodes of a command that is not started on each: what the others do is not known."""
     fact = draft.facts.get(("nodes",))
     nodes = fact.value if fact is not None else None
     if nodes != 1:

@@ -166,8 +166,8 @@ def _is_of_ranks(value: Value, stand_ins: Mapping[str, str]) -> bool:
 
 
 def _adds_to_its_own(name: str, value: Value) -> bool:
-    """LD_LIBRARY_PATH=/more:$LD_LIBRARY_PATH, of which no line tells what it was: the image or the modules of
-    the node do."""
+    """Whether the value adds to one that no line tells (LD_LIBRARY_PATH=/more:$LD_LIBRARY_PATH): the image or
+    the modules of the node do."""
     return len(value) > 1 and owner(name) == "image" and not_told(value) == (name,)
 
 
