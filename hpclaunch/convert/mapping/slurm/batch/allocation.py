@@ -34,6 +34,7 @@ gpus-per-socket
 """
 _BRIEF = 60
 NO_LIMIT = "no line gives a time limit"
+WITHOUT_LIMIT = frozenset(("-1", "0", "infinite", "unlimited"))  # what --time and -t have for none
 _OF_NODES = re.compile(r"SLURM_(JOB_NUM_NODES|NNODES|JOB_NODELIST|NODELIST)\b")
 # Shifter adds it to sbatch (its plugin shifter_slurm), and `shifter --image` counts more.
 _OF_SHIFTER = ("--image=", "--image ")
@@ -277,7 +278,7 @@ def _time(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
         draft.ask(("time",), question, each.places, each.written)
         return
     why = _AS_WRITTEN.replace("-N", "-t") if each.how == "convention" else ""
-    if text.lower() in ("-1", "infinite", "unlimited", "0"):
+    if text.lower() in WITHOUT_LIMIT:
         draft.put(("time",), "UNLIMITED", each.places, each.written, why=why)
         return
     try:
@@ -366,8 +367,7 @@ def say_unused(reading: ShellReading, draft: Draft) -> None:
     for line in reading.directives:
         if line.system == "SBATCH" and len(line.words) == 1 and line.words[0].startswith("$"):
             why = f"which options of sbatch {line.words[0]} stands for is not told"
-            todo = "give the variable with --env and convert again, or write what it says in the job file"
-            draft.say("question", (line.place,), line.words[0], why=why, todo=todo)
+            draft.say("question", (line.place,), line.words[0], why=why, todo=batch_options.GIVE)
     for each in of_batch(reading):
         its = [finding for place in each.places for finding in by_place.get(place, ())]
         if each.how != "directive" or any(_is_about(finding, each) for finding in its):

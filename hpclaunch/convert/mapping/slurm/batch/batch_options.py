@@ -27,7 +27,7 @@ HINTS = {
     "mail-user": "mail",
 }
 _BEFORE_LINES = "they count before the script's own, and may ask for other nodes, ranks, GPUs or time"
-_GIVE = "give the variable with --env and convert again, or write what it says in the job file"
+GIVE = "give the variable with --env and convert again, or write what it says in the job file"
 _WRITE = "write sites.NAME.{}"
 _MAILS = frozenset(("END", "FAIL"))
 # Those of which each line counts (arg_set_mail_type in Slurm's src/common/slurm_opt.c).
@@ -127,7 +127,7 @@ def put(each: Asked, draft: Draft) -> None:
         draft.say("left", each.places, each.written, why=why, todo="see whether the ranks count on it")
     elif not name and is_of_many(each):
         question = f"which options of sbatch {each.written} stands for is not told: {_BEFORE_LINES}"
-        draft.say("question", each.places, each.written, why=question, todo=_GIVE)
+        draft.say("question", each.places, each.written, why=question, todo=GIVE)
     elif not name:
         draft.say(
             "unread", each.places, each.written, why="no option of sbatch or Pyxis that is known", todo=""

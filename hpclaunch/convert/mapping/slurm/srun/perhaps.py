@@ -7,6 +7,7 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft, Key, dotted
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, is_of_many
+from hpclaunch.convert.mapping.slurm.batch.batch_options import GIVE
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.made import alternatives, decided
 from hpclaunch.convert.mapping.words.texts import split
@@ -20,7 +21,6 @@ _SCRIPTS = (".sh", ".py", ".jl", ".R")
 _INTERPRETER = re.compile(r"(?:\S*/)?(?:python[\d.]*|(?:ba|z)?sh|perl|Rscript|julia|exec)")
 _OF_OPTIONS = re.compile(r"(?:ARG|OPT|OPTION|FLAG|PARAM)S?$", re.IGNORECASE)  # SRUN_ARGS
 _MOUNTS = "container-mounts"  # a key of the job for each of them
-_TODO = "give the variable with --env and convert again, or write what it says in the job file"
 _DECIDES = "give what decides it with --env and convert again, or write what it says in the job file"
 _WRITE = "write what it says in the job file: what no key says is for sites.NAME.srun"
 
@@ -41,7 +41,7 @@ def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
         if each is run.asked[-1] and _may_be_program(reading, run, each):
             keys[("command",)] = None
             why = f"whether {each.written} is options of srun or the program itself is not told"
-        todo = (_DECIDES if "--env" in why else _WRITE) if "it depends on" in why else _TODO
+        todo = (_DECIDES if "--env" in why else _WRITE) if "it depends on" in why else GIVE
         if each.written in asked:  # of few options: there may be thousands of others
             _say_instead(each, why, todo, draft, keeps=not keys)
         for key in keys:

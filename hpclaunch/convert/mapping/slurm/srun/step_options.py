@@ -5,7 +5,7 @@ import re
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch import batch_options, gpu_binding
-from hpclaunch.convert.mapping.slurm.batch.allocation import NO_LIMIT
+from hpclaunch.convert.mapping.slurm.batch.allocation import NO_LIMIT, WITHOUT_LIMIT
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, is_of_many
 from hpclaunch.spec import scalars
 
@@ -48,7 +48,6 @@ _LEFT = {
     "exclude": "a job's ranks are on all of its nodes; to leave out nodes write sites.NAME.exclude",
     "input": "ranks read nothing from standard input; name the file in the command",
 }
-_GIVE = "give the variable with --env and convert again, or write what it says in the job file"
 _DEPENDS = re.compile(r"\$\{\w+\+")  # ${NAME:+...}
 
 
@@ -76,10 +75,10 @@ def put(each: Asked, draft: Draft) -> None:
         draft.ask(("mounts", draft.count("mounts")), question, each.places, each.written, todo=todo)
     elif not name and _DEPENDS.match(each.written):
         question = f"whether srun gets {each.written}: what it depends on is not told"
-        draft.say("question", each.places, each.written, why=question, todo=_GIVE)
+        draft.say("question", each.places, each.written, why=question, todo=batch_options.GIVE)
     elif is_of_many(each):
         question = f"which options of srun {each.written} stands for is not told"
-        draft.say("question", each.places, each.written, why=question, todo=_GIVE)
+        draft.say("question", each.places, each.written, why=question, todo=batch_options.GIVE)
     elif not name:
         draft.say("unread", each.places, each.written, why="no option of srun or Pyxis that is known")
     else:
@@ -110,7 +109,7 @@ def _minutes(text: str | None) -> float:
     """A limit as srun takes it: 0 is none (srun(1), --time); 0 minutes for one that is not told."""
     if text is None:
         return 0
-    if text.lower() in ("-1", "0", "infinite", "unlimited"):
+    if text.lower() in WITHOUT_LIMIT:
         return math.inf
     try:
         return scalars.minutes(text)
