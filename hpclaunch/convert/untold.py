@@ -14,6 +14,7 @@ from hpclaunch.convert.programs.layers import PER_GPU, STARTERS, layers
 from hpclaunch.convert.programs.names import MAY_START, REMOTE
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, Statement
+from hpclaunch.convert.shell.folder import FOLDERS
 from hpclaunch.convert.walked import Walk
 from hpclaunch.convert.words_of_statements import is_made_there, is_option, text_of, writes_a_file
 from hpclaunch.readback.shell.pieces import Word
@@ -389,5 +390,5 @@ _BY_PROGRAM: Mapping[str, Callable[[Statement, Simple, Walk], Told]] = {
     "sbatch": _sbatch,
     "scontrol": _scontrol,
     "trap": _trap,
-    **dict.fromkeys(("cd", "pushd", "popd"), _folder),
+    **dict.fromkeys(FOLDERS, _folder),
 }

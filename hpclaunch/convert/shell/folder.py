@@ -28,6 +28,7 @@ SUBMITTED_FROM = (
     "PJM_O_WORKDIR",
     "OAR_WORKDIR",
 )
+FOLDERS = frozenset(("cd", "pushd", "popd"))  # the commands that change it
 _BEGUN = "the folder in which it began"  # a name that no script has
 OF_PROCESS = frozenset(("PWD", "OLDPWD", _BEGUN))  # what another shell begins with, whatever is exported
 SUBMITTED: Value = (Unknown("variable", "PWD"),)

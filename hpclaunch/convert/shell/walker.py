@@ -65,7 +65,7 @@ _TOLD = (frozenset(BUILTINS) - _SILENT) | {"exit", "return", "break", "continue"
 # What may change variables of the shell, also where others stand in front of it: IFS=, read A B.
 _CHANGE = frozenset(BUILTINS) | {"eval", "command", "builtin"}
 _FOLLOWED = {**arguments.TAKE, "alias": aliases.note, "unalias": aliases.note}
-_NOTED = {"set": shopt.set_by, "shopt": shopt.note, **dict.fromkeys(("cd", "pushd", "popd"), folder.change)}
+_NOTED = {"set": shopt.set_by, "shopt": shopt.note, **dict.fromkeys(folder.FOLDERS, folder.change)}
 _LONGEST = 100_000
 _MOST_ANEW = 5  # bodies of one function that run within each other, each of which defines the next
 _SETS_UNKNOWN = re.compile(r"(?:^|[\s;])\w*\$\{\w+\}\w*\+?=")

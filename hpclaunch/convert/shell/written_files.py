@@ -24,7 +24,6 @@ STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _PRINT = ("echo", "printf")
 # They leave the text of a file that is among their words as it is.
 _LEAVE = frozenset((*_PRINT, "cat", "chmod", "chown", "ls", "source", ".", "touch", "sync", "grep", "tee"))
-_GO = frozenset(("cd", "pushd", "popd"))
 _WHOLE = ("/", "$")  # a name that begins so is one from every folder
 _MOST = 500  # commands before it that are looked at
 
@@ -107,7 +106,7 @@ def _pieces(shell: "Walker", name: str, began: Value) -> tuple[list[tuple[Comman
             return ([], False) if _is_perhaps(shell, command) else (pieces[::-1], True)
         if output is None:
             if _may_change(command, name, began):
-                return (pieces[::-1], False) if command.program in _GO else ([], False)
+                return (pieces[::-1], False) if command.program in folder.FOLDERS else ([], False)
             continue
         text = None if _is_perhaps(shell, command) else _put_out(shell, command, output)
         if text is None:
@@ -149,7 +148,7 @@ def _writes_of(command: Command) -> Sequence[Output]:
 
 def _may_change(command: Command, name: str, began: Value) -> bool:
     """Whether the file may have another text behind it, or be another one."""
-    if command.program in _GO:
+    if command.program in folder.FOLDERS:
         return not name.startswith(_WHOLE)
     return command.program not in _LEAVE and _names(command, name, began)
 

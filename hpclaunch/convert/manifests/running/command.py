@@ -15,11 +15,11 @@ from hpclaunch.convert.manifests.running.steps import LOOK
 from hpclaunch.convert.manifests.running.units import Unit, bare
 from hpclaunch.convert.mapping.around import other_runs
 from hpclaunch.convert.mapping.around.preparations import Candidate, ask, prepares
-from hpclaunch.convert.mapping.around.working_folder import FOLDERS
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.words.texts import NOTHING, line
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import MPI, layers
+from hpclaunch.convert.shell.folder import FOLDERS
 from hpclaunch.readback.shell.values import Unknown, Value, known
 from hpclaunch.values.conversion import Place
 

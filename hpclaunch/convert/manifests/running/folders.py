@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText
 from hpclaunch.convert.manifests.running.units import Unit
 from hpclaunch.convert.mapping.around.ways import is_test
-from hpclaunch.convert.mapping.around.working_folder import FOLDERS, changes_of, reached
+from hpclaunch.convert.mapping.around.working_folder import changes_of, reached
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.convert.shell import walk
+from hpclaunch.convert.shell.folder import FOLDERS
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import program_of, shown
 from hpclaunch.values.errors import InputError

@@ -11,11 +11,11 @@ from hpclaunch.convert.manifests.objects.workload import INDEX, Workload
 from hpclaunch.convert.manifests.running.prepared import changes_shell
 from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText
 from hpclaunch.convert.manifests.running.units import Unit
-from hpclaunch.convert.mapping.around.working_folder import FOLDERS
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.words.texts import NOTHING
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import MPI, layers, starts_ranks
+from hpclaunch.convert.shell.folder import FOLDERS
 from hpclaunch.readback.shell import inside, shfmt
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import known

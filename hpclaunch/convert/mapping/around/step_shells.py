@@ -7,13 +7,13 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import surroundings
-from hpclaunch.convert.mapping.around.working_folder import FOLDERS
 from hpclaunch.convert.mapping.environment import set_again
 from hpclaunch.convert.mapping.environment.in_order import Export, in_order, moment_of
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.words.texts import is_here, line
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.shell.folder import FOLDERS
 from hpclaunch.readback.shell.values import Value, program_of, shown
 
 # They are the same programs in each environment.

@@ -8,7 +8,6 @@ from posixpath import join, normpath
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import hooks, working_folder
-from hpclaunch.convert.mapping.around.working_folder import FOLDERS
 from hpclaunch.convert.mapping.environment import first_lines
 from hpclaunch.convert.mapping.environment.all_exported import with_switches
 from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, at, moment_of, source_at
@@ -16,6 +15,7 @@ from hpclaunch.convert.mapping.environment.on_conditions import guarded
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.programs.environments import LOADERS
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, once
+from hpclaunch.convert.shell.folder import FOLDERS
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.readback.shell.values import join as joined
 from hpclaunch.values.conversion import Place

@@ -13,13 +13,12 @@ from hpclaunch.convert.mapping.environment.in_order import moment_of
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Command, ShellReading, once
-from hpclaunch.convert.shell.folder import SUBMITTED_FROM
+from hpclaunch.convert.shell.folder import FOLDERS, SUBMITTED_FROM
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Finding, Place
 from hpclaunch.values.yamltext import flow
 
 _HOME = re.compile(r"^~|\$\{?HOME\}?")
-FOLDERS = frozenset(("cd", "pushd", "popd"))
 _OF_SCRIPT = re.compile(r"^\"?\$\(dirname (?:-- )?\"?\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?\"?\)\"?")
 _WHERE_IT_IS = re.compile(r"^\"?\$\(pwd(?: -[LP])?\)\"?")  # which is where `cd` starts from
 _OF_SUBMISSION = re.compile(rf"\$\{{?(?:{'|'.join(SUBMITTED_FROM)})\b")

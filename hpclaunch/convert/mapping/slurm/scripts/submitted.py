@@ -22,6 +22,7 @@ from hpclaunch.convert.programs.names import OTHER_SUBMITTERS, STEPS
 from hpclaunch.convert.programs.slurm_variables import NAMES
 from hpclaunch.convert.reading import Assigned, Command, Directive, Output, ShellReading, Source, Sourced
 from hpclaunch.convert.shell import folder, walk
+from hpclaunch.convert.shell.folder import FOLDERS
 from hpclaunch.convert.shell.names import STANDS, with_names
 from hpclaunch.convert.shell.written_files import STDIN
 from hpclaunch.readback.shell.errors import ScriptError
@@ -30,7 +31,6 @@ from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
 _Timed = TypeVar("_Timed", Assigned, Sourced)
-_GO = frozenset(("cd", "pushd", "popd"))
 _STANDS = re.compile(rf"\$\{{{STANDS}\d+\}}")
 _VALUE = re.compile(r"\$\{\w+\}")
 _OF_SUBMITTER = (
@@ -266,7 +266,7 @@ def _joined(
     commands = tuple(each if whole else structs.replace(each, place=place) for each in its)
     own = (each for each in inner.assigned if not each.place.file.startswith("--env "))
     at = _index(reading, command)
-    folders = [each for each in reading.commands[:at] if each.program in _GO and command.folder]
+    folders = [each for each in reading.commands[:at] if each.program in FOLDERS and command.folder]
     count = len(folders) + 1
     assigned = tuple(_later(each, count) for each in own)
     return structs.replace(
