@@ -156,7 +156,7 @@ def _is_in_env(config_map: Object, draft: Draft) -> bool:
     return bool(lines) and lines <= told
 
 
-def config_maps_of(root: Field) -> set[str]:
+def _config_maps_of(root: Field) -> set[str]:
     """The names of the config maps that an object uses."""
     found: set[str] = set()
     waiting = [root]
@@ -177,7 +177,7 @@ def account(given: Sequence[Object], job: Object | None, draft: Draft) -> None:
     """What became of each object that is no job. Those of which a hint has all are told by it. `job` is the
     object that counts, None where there is none."""
     told = {(place.file, place.line) for each in draft.findings for place in each.places}
-    used = config_maps_of(job.root) if job is not None else set()
+    used = _config_maps_of(job.root) if job is not None else set()
     for each in given:
         place, name = each.root.place, each.root.get("metadata", "name")
         if each.kind in ("PersistentVolumeClaim", "PersistentVolume", "StorageClass"):

@@ -13,7 +13,7 @@ from hpclaunch.convert.manifests.text.repair import Object
 # The one is of a namespace, the other of the cluster, and a TrainJob that tells no kind has the latter.
 _KINDS = ("ClusterTrainingRuntime", "TrainingRuntime")
 _GROUP = "trainer.kubeflow.org/"
-JOBS = ("spec", "template", "spec", "replicatedJobs")
+_JOBS = ("spec", "template", "spec", "replicatedJobs")
 NODES = ("spec", "mlPolicy", "numNodes")
 _POD = ("template", "spec", "template", "spec")
 _STEP = ("template", "metadata", "labels", "trainer.kubeflow.org/trainjob-ancestor-step")
@@ -46,7 +46,7 @@ def named_by(given: Object, others: Sequence[Object]) -> Object | None:
 
 def of_ranks(runtime: Object) -> tuple[Field, Field] | None:
     """The spec and the container of the pods in which it has ranks start."""
-    jobs = runtime.root.get(*JOBS)
+    jobs = runtime.root.get(*_JOBS)
     for job in jobs.items() if jobs is not None and jobs.is_list else ():
         step, spec = job.get(*_STEP), job.get(*_POD)
         called = job.get("name")

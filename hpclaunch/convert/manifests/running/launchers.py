@@ -21,7 +21,7 @@ from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import TRIAL
 
-NO_TRIALS = Trials()
+_NO_TRIALS = Trials()
 _OWN_HOST = re.compile(r"\bhostname\b|\bHOSTNAME\b|\bPOD_(?:IP|NAME)\b|\blocalhost\b")
 # What mpi-operator mounts in the launcher (pkg/controller/mpi_job_controller.go: configMountPath).
 _LISTS = frozenset(("/etc/mpi/hostfile", "/etc/mpi/discover_hosts.sh"))
@@ -33,7 +33,7 @@ def put(
     first: dict[str, Variable],
     own: dict[str, Variable],
     draft: Draft,
-    trials: Trials = NO_TRIALS,
+    trials: Trials = _NO_TRIALS,
 ) -> list[tuple[str, Value]]:
     """The launchers, and the variables that ranks have. `first` are those of the pod that starts the ranks,
     `own` those of the pods that they run in, `trials` those that the launcher's text makes. Returns the

@@ -13,7 +13,7 @@ from hpclaunch.convert.manifests.text import api
 from hpclaunch.convert.manifests.text.lines import Line, Note
 from hpclaunch.convert.manifests.text.pieces import Piece, cut
 
-MOST_PIECES = 3000
+_MOST_PIECES = 3000
 _KEPT = 16
 _MOST_OPEN = 40
 _DEEPEST = 60  # objects in objects
@@ -65,7 +65,7 @@ def repaired(lines: Sequence[Line], kind: str) -> Indented | None:
     """The lines of one object of this type in an indentation that YAML reads. None where there is none, or
     too much."""
     pieces = cut(lines)
-    if not pieces or len(pieces) > MOST_PIECES:
+    if not pieces or len(pieces) > _MOST_PIECES:
         return None
     # Where all lines are indented alike, that is no child of anything.
     left = min(piece.column for piece in pieces)

@@ -68,7 +68,7 @@ def cut(lines: Sequence[Line]) -> list[Piece]:
     return found
 
 
-def is_key(text: str) -> bool:
+def _is_key(text: str) -> bool:
     """Whether a line begins with a key of the API."""
     piece = _piece(Line(0, text))
     return piece.key is not None and piece.key in known_keys()
@@ -113,7 +113,7 @@ def _end_of_block(lines: Sequence[Line], start: int, piece: Piece) -> int:
         line = lines[index]
         if not line.text.strip():
             continue
-        if (not lost and line.column <= base) or (lost and is_key(line.text)):
+        if (not lost and line.column <= base) or (lost and _is_key(line.text)):
             return index
         if line.text.rstrip() == "---":
             return index

@@ -155,10 +155,10 @@ def ends_at_failure(reading: ShellReading, command: Command, loop: Loop) -> bool
         is_on_failure(each, command) and each.program != "continue" for each in all_leaving(reading, [loop])
     ):
         return True
-    return gives_up(reading, command)
+    return _gives_up(reading, command)
 
 
-def gives_up(reading: ShellReading, command: Command) -> bool:
+def _gives_up(reading: ShellReading, command: Command) -> bool:
     """Whether the script ends by itself where the command fails: set -e, or a trap."""
     if command.unnoticed or " ".join(command.written.split()) in tested(reading):
         return False

@@ -77,7 +77,7 @@ def put_parameter(name: str, value: str | None, places: Places, what: str, draft
     elif _ALONE.fullmatch(name):
         policy("none" if value is not None and value.strip() in by_ranks.OFF else value, places, what, draft)
     else:
-        ask_cpus(places, what, draft)
+        _ask_cpus(places, what, draft)
 
 
 def policy(value: str | None, places: Places, what: str, draft: Draft) -> None:
@@ -92,14 +92,14 @@ def policy(value: str | None, places: Places, what: str, draft: Draft) -> None:
     elif to == "user":
         _user(lists, places, what, draft)
     elif to in ("cpu-list", "cpulist"):
-        ask_cpus(places, what, draft)
+        _ask_cpus(places, what, draft)
     elif ("bind", "cpus") in draft.facts:
         draft.say("replaced", places, what, why="something else says to which CPUs")
     else:
         draft.say("replaced", places, what, became="bind: cpus: local", why=BESIDE_ITS_GPU)
 
 
-def ask_cpus(places: Places, what: str, draft: Draft) -> None:
+def _ask_cpus(places: Places, what: str, draft: Draft) -> None:
     """The question which CPUs each rank has, which a file or a list in Open MPI's own numbers tells."""
     question = (
         f"the CPUs of each local rank, as {what} places them: Open MPI counts cores in its own order, and "
@@ -114,12 +114,12 @@ def option(each: Option, places: Places, draft: Draft) -> bool:
     if each.name == "bind-to":
         policy(known(each.value or ()), places, each.written, draft)
     elif each.name in ("rankfile", "rf") or _is_rankfile(each):
-        ask_cpus(places, each.written, draft)
+        _ask_cpus(places, each.written, draft)
         why = "ranks go over nodes in blocks: 0 to N-1 on the first node"
         todo = "where the file has another order, let the program take its place from its own arguments"
         draft.say("left", places, each.written, why=why, todo=todo)
     elif _CPUS.fullmatch(each.name):
-        ask_cpus(places, each.written, draft)
+        _ask_cpus(places, each.written, draft)
     elif each.name == "cpu-bind":
         _pals(known(each.value or ()), places, each.written, draft)
     else:

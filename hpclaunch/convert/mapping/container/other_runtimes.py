@@ -57,14 +57,14 @@ def of(
     """The container program among the layers, the others, and what it says as options of Pyxis; None and the
     layers as they are where there is none, or where it starts nothing."""
     layer = next((each for each in inner if each.program in PROGRAMS), None)
-    if layer is None or not (inner[-1].words or starts_by_itself(layer)):
+    if layer is None or not (inner[-1].words or _starts_by_itself(layer)):
         return None, tuple(inner), ()
     where = inner.index(layer)
     others = (*(each for each in inner[:where] if each.program != "env"), *inner[where + 1 :])
     return layer, others, tuple(_asked(reading, command, layer))
 
 
-def starts_by_itself(layer: Layer) -> bool:
+def _starts_by_itself(layer: Layer) -> bool:
     """Whether the image has a command of its own, which counts where none stands behind it: its runscript
     (apptainer(1), "run"), or its entrypoint."""
     return layer.program in ("singularity run", *_BY_RUN) and bool(layer.words)

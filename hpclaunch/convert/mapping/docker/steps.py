@@ -266,7 +266,7 @@ class _Texts:
 def _started(step: Started, texts: _Texts, depth: int) -> list[Started]:
     """The command, or those of the text that a shell on the host is given."""
     given, step = step, _with_its_input(step)
-    text = shell_text(step.words)
+    text = _shell_text(step.words)
     if text is None or depth > 3:
         return [step]
     inside: list[Started] = []
@@ -346,7 +346,7 @@ def _is_word(word: str, value: str, handed: Collection[str]) -> bool:
     return re.fullmatch(".*".join(parts), value, re.DOTALL) is not None
 
 
-def shell_text(words: Sequence[Value]) -> str | None:
+def _shell_text(words: Sequence[Value]) -> str | None:
     """The text that `sh -c TEXT` runs, as a script has it, None for another command."""
     if len(words) < 3 or program_of(words) not in SHELLS:
         return None

@@ -15,7 +15,7 @@ from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Place
 
-ROLE = "accelerate"
+_ROLE = "accelerate"
 _NUMBER = re.compile(
     r"^[ \t{]*[\"']?(num_machines|num_processes)[\"']?[ \t]*:[ \t]*[\"']?(\d{1,6})\b", re.MULTILINE
 )
@@ -40,7 +40,7 @@ def told(reading: ShellReading, layer: Layer) -> dict[str, tuple[int, Place]] | 
     if option is None or not option.value:
         return None
     name = basename(shown(option.value))
-    for file in by_role(reading).get(ROLE, ()):
+    for file in by_role(reading).get(_ROLE, ()):
         if basename(file.name) == name:
             found = {"num_machines": (1, Place(file.name))}
             for each in _NUMBER.finditer(file.text):

@@ -26,7 +26,7 @@ MPICH = "MPICH"
 CRAY = "Cray MPICH"
 # What programs of a ring of daemons tell: it was the way of MPICH2 up to 1.2, of which MVAPICH2 and Intel MPI
 # are made ("MPICH2 User's Guide" 1.2, mpd; "Intel MPI Library Reference Manual" 4.0, mpdboot).
-OF_MPD = "MPICH2, MVAPICH2 or Intel MPI"
+_OF_MPD = "MPICH2, MVAPICH2 or Intel MPI"
 _MPD = ("mpdboot", "mpd")
 # A toolchain of EasyBuild with its year, which a module is, or was built with: Siesta/4.1-intel-2019b. Each
 # has an MPI of its own (easybuild/toolchains/: intel, gimkl, foss, gompi, iomkl, iompi).
@@ -177,7 +177,7 @@ def _of_mpd(reading: ShellReading) -> Iterator[Library]:
     """What the script starts its daemons with (/opt/intel/impi/4.0/bin64/mpdboot)."""
     for each in reading.of(*_MPD):
         text = shown(each.words[0])
-        yield Library(named(text) or OF_MPD, text)
+        yield Library(named(text) or _OF_MPD, text)
 
 
 def _of_lsf(reading: ShellReading) -> Iterator[str]:

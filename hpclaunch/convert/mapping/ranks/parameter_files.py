@@ -18,16 +18,16 @@ def put(reading: ShellReading, draft: Draft) -> None:
     (Open MPI's FAQ, "How do I set the value of MCA parameters?")."""
     for source in _given(reading):
         for number, line in enumerate(source.text.splitlines(), 1):
-            put_line(line, (Place(source.name, number),), draft)
+            _put_line(line, (Place(source.name, number),), draft)
 
 
 def put_text(text: str, places: Sequence[Place], draft: Draft) -> None:
     """The lines of a file that the launcher writes."""
     for line in text.splitlines():
-        put_line(line, places, draft)
+        _put_line(line, places, draft)
 
 
-def put_line(line: str, places: Sequence[Place], draft: Draft) -> None:
+def _put_line(line: str, places: Sequence[Place], draft: Draft) -> None:
     """A line `name = value`; nothing for any other."""
     name, equals, value = (part.strip() for part in line.partition("="))
     if line.lstrip().startswith("#") or not equals or not name.replace("_", "").isalnum():

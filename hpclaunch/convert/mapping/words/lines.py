@@ -16,10 +16,10 @@ _LONG = 10_000  # characters of a command as it is written
 
 def lines_of(reading: ShellReading, command: Command, option: Option) -> tuple[Place, ...]:
     """The line of the command, those of the variables that hold the option, and those of its own value."""
-    return lines_of_text(reading, command, option.written, known(option.value or ()) or "")
+    return _lines_of_text(reading, command, option.written, known(option.value or ()) or "")
 
 
-def lines_of_text(reading: ShellReading, command: Command, text: str, value: str = "") -> tuple[Place, ...]:
+def _lines_of_text(reading: ShellReading, command: Command, text: str, value: str = "") -> tuple[Place, ...]:
     """The line of the command, those of the variables by way of which it has the text, and those whose own
     text is a part of the value; of NAME=VALUE that of NAME alone, where it has all of the value."""
     found = {command.place: None}

@@ -31,7 +31,7 @@ _MAYBE_REDIRECTION = frozenset("<>&{0123456789")
 # What neither a word nor an assignment begins with, or perhaps does not.
 _NO_WORD = _MAYBE_REDIRECTION | frozenset(("", *"\n;|)#("))
 # What a compound command begins with.
-COMPOUND = frozenset("ifwucsl{[(")
+_COMPOUND = frozenset("ifwucsl{[(")
 _NO_ARGUMENTS = re.compile(r"\([ \t]*\)")
 _ENDS = frozenset(" \t\n;&|<>()")
 # What ends a list, by its first character.
@@ -88,7 +88,7 @@ class Commands(Assignments):
                     continue
             first: Statement | None = plain.command(self, line)
             if first is None and char not in "!t":
-                first = self.compound(line) if char in COMPOUND else None
+                first = self.compound(line) if char in _COMPOUND else None
                 first = self._simple(self.at, line) if first is None else self._redirected(first, line)
             if first is not None:
                 char = text[self.at : self.at + 1]
@@ -200,7 +200,7 @@ class Commands(Assignments):
         char = self.text[start : start + 1]
         if char in _CLOSING and _CLOSERS.match(self.text, start):
             self.fail(f"`{self.text[start:].split(None, 1)[0][:10]}` stands where a command should")
-        found = self.compound(line) if char in COMPOUND else None
+        found = self.compound(line) if char in _COMPOUND else None
         return self._simple(start, line) if found is None else self._redirected(found, line)
 
     def _redirected(self, found: Statement, line: int) -> Statement:

@@ -104,7 +104,7 @@ def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
         if left := to_fill_in(text):
             draft.ask(("name",), f"the job's name: {left!r} is to be filled in", each.places, each.written)
             return
-        good = good_name(text)
+        good = _good_name(text)
         why = "" if good == text else f"{text!r} is no name: letters, digits, '.', '_' and '-'"
         if good:
             draft.put(("name",), good, each.places, each.written, why=why)
@@ -124,7 +124,7 @@ def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
 def put_name_of(script: str, places: tuple[Place, ...], draft: Draft, why: str = "") -> None:
     """The name that a job has after its script."""
     file = script.rpartition("/")[2]
-    good = good_name(file.rsplit(".", 1)[0]) or "job"
+    good = _good_name(file.rsplit(".", 1)[0]) or "job"
     draft.put(("name",), good, places, f"the script's name {file}", why=why or BY_SCRIPT)
 
 
@@ -138,7 +138,7 @@ _SPREAD = "Slurm may have more of them on one node than on another; hpclaunch ha
 _VARIABLE = re.compile(r"\$[\w@*#?{(]")  # sbatch puts in none: it is of a text that another script writes
 
 
-def good_name(text: str) -> str:
+def _good_name(text: str) -> str:
     text = re.sub(r"%\d*[A-Za-z]", "", text)  # %j is put in by Slurm in names of files alone
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._")[:128]
 

@@ -60,7 +60,7 @@ def settled(reading: ShellReading, options: Options, parts: walk.Parts = ()) -> 
     named = {name for name in _LINES for source in given if name in source.text}
     named |= {name for source in given for name in slurm_outputs.asked(source.text)}
     numbers = {name: value for name, value in _numbers(found).items() if name in named}
-    shells = with_own_names(given)
+    shells = _with_own_names(given)
     if not (numbers or parts) and shells == list(reading.sources):
         return reading
     try:
@@ -80,7 +80,7 @@ def settled(reading: ShellReading, options: Options, parts: walk.Parts = ()) -> 
     )
 
 
-def with_own_names(sources: Sequence[Source]) -> list[Source]:
+def _with_own_names(sources: Sequence[Source]) -> list[Source]:
     """The sources with what a file makes of its own name put in: MLPerf's configurations have
     DGXSYSTEM=$(basename $(readlink -f ${BASH_SOURCE[0]}) | sed 's/^config_//' | sed 's/\\.sh$//')."""
 

@@ -72,7 +72,7 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
     """The last command that may be the run, before any other the last that starts a process for each GPU;
     None where there is none. A container that sbatch was asked for is its own: the whole script is in it
     (Pyxis's README, "Advanced usage")."""
-    found_here = [] if submits_another(reading) else commands(reading)
+    found_here = [] if _submits_another(reading) else commands(reading)
     instead = fallbacks(found_here)
     found_here = [each for each in found_here if id(each) not in instead] or found_here
     if not found_here:
@@ -82,12 +82,12 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
     asked = (*of_container(reading), *by_enroot)
     inner, folder, front = in_text.unfolded(reading, command, inner, in_container=bool(asked))
     size = Ranks(nodes_of(inner, found), 1, (command.place,))
-    if may_start(reading, command, found):
+    if _may_start(reading, command, found):
         size = Ranks(found.nodes, None, (command.place,), _told([command]))
     return Step(command, (*asked, *folder), size, inner, (), of_enroot, front)
 
 
-def submits_another(reading: ShellReading) -> bool:
+def _submits_another(reading: ShellReading) -> bool:
     """Whether it is a script of the login node, and submits one that is not given: what else it does is no
     job's."""
     its = [each for each in reading.of("sbatch", *OTHER_SUBMITTERS) if each.place not in reading.entered]
@@ -130,7 +130,7 @@ def only(reading: ShellReading, found: Allocation, draft: Draft) -> Step | None:
     todo = "where it is none write `command` in the job file"
     draft.say("assumed", (command.place,), command.written, became="command", why=why, todo=todo)
     found_step = of_script(reading, command)
-    if may_start(reading, command, found):
+    if _may_start(reading, command, found):
         size = Ranks(found.nodes, None, (command.place,), _told([command]))
         return structs.replace(found_step, ranks=size)
     return found_step
@@ -201,7 +201,7 @@ def is_one(run: Step, by: Layer | None) -> bool:
     return by is None and all(layer.program != "srun" for layer in layers(run.command.words))
 
 
-def may_start(reading: ShellReading, command: Command, found: Allocation) -> bool:
+def _may_start(reading: ShellReading, command: Command, found: Allocation) -> bool:
     """Whether a command of the script's own may start ranks itself, as far as that is read of it: by a text,
     by words that name a starter, or by a script that is not given, where sbatch asks for more than one."""
     if _is_unknown_text(command) or _names_starter(command):
@@ -212,7 +212,7 @@ def may_start(reading: ShellReading, command: Command, found: Allocation) -> boo
     if found.nodes is None and not on_its_node and _is_told_nodes(reading, command):
         return True
     several = any((number or 1) > 1 for number in (found.nodes, found.tasks, found.per_node))
-    return several and bool(script_not_given(reading, command))
+    return several and bool(_script_not_given(reading, command))
 
 
 def _is_told_nodes(reading: ShellReading, command: Command) -> bool:
@@ -225,9 +225,9 @@ def _is_told_nodes(reading: ShellReading, command: Command) -> bool:
 def ask_text(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> None:
     """The question what is started by a text or a script of which nothing is told."""
     texts = [each for each in reading.commands if _may_be_run(each) and _is_unknown_text(each)]
-    own = [run.command] if may_start(reading, run.command, found) else []
+    own = [run.command] if _may_start(reading, run.command, found) else []
     places = tuple(dict.fromkeys(each.place for each in (*texts, *own)))
-    script = script_not_given(reading, run.command)
+    script = _script_not_given(reading, run.command)
     todo = f"convert again with {script}" if script else ""
     on_others = [] if found.nodes == 1 else texts  # of one node none is left for what the text starts
     asks = [("command", "what each rank executes", texts or own), ("nodes", "how many nodes", on_others)]
@@ -266,7 +266,7 @@ def naming_starter(reading: ShellReading) -> Command | None:
     return next((each for each in reversed(commands) if _names_starter(each)), None)
 
 
-def script_not_given(reading: ShellReading, command: Command) -> str:
+def _script_not_given(reading: ShellReading, command: Command) -> str:
     """The name of the script that a command executes, "" where it is given, and for a program."""
     words = list(layers(command.words)[-1].words)
     if words and base_name(words[0]) in SHELLS:
