@@ -1,8 +1,9 @@
 """Why a job has no step for what a script does beside its run."""
 
-from hpclaunch.convert.mapping.around import missing_folders, rounds
+from hpclaunch.convert.mapping.around import missing_folders
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials, loops_over
+from hpclaunch.convert.mapping.words.variables import submitters_in
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import ENDS, Command, ShellReading
 from hpclaunch.readback.shell.values import known
@@ -82,7 +83,7 @@ class NoSteps:
 def _names_host(command: Command) -> str:
     """The variable of a loop over hosts that is in a command's own words or in the names of the files that it
     writes; "" for none."""
-    its = rounds.submitters_in((*layers(command.words)[-1].words, *(each.path for each in command.writes)))
+    its = submitters_in((*layers(command.words)[-1].words, *(each.path for each in command.writes)))
     return next((each.variable for each in loops_over(command) if each.variable in its), "")
 
 

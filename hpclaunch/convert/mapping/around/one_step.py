@@ -11,7 +11,6 @@ from hpclaunch.convert import shared_exports
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import (
     missing_folders,
-    rounds,
     step_environment,
     step_folders,
     step_shells,
@@ -25,6 +24,7 @@ from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.slurm.starts import alone
 from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.texts import Line, from_here, line, path, submitters
+from hpclaunch.convert.mapping.words.variables import submitters_in
 from hpclaunch.convert.reading import Command, Output, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
@@ -162,7 +162,7 @@ def _read_before(command: Command, run: Command, words: Sequence[Value], its: Co
     # What its own text sets, and else what the run has.
     own = ChainMap(shared_exports.of(command), dict(run.prefix), shared_exports.of(run))
     written = [*words, *(each.path for each in command.writes), *([command.reads] if command.reads else [])]
-    parts = {name: (Unknown("variable", name),) for name in rounds.submitters_in(written)}
+    parts = {name: (Unknown("variable", name),) for name in submitters_in(written)}
     return next((name for name, part in parts.items() if name not in its and own.get(name, part) != part), "")
 
 

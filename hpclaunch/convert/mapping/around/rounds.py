@@ -4,7 +4,7 @@ A job's trials run all, each with the same words and variables, but for its numb
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch.asked import number
@@ -21,7 +21,6 @@ FAILED = re.compile(
     re.IGNORECASE,
 )
 _OF_SEQ = re.compile(r"\$\(seq (?:-w )?(\d{1,9}) [^\s-]\S*\)")  # of which the end is not told
-_NAMES = re.compile(r"[A-Za-z_]\w*")
 _PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")  # before a condition
 
 
@@ -33,19 +32,6 @@ def say_rounds(command: Command, draft: Draft) -> None:
         of = f"{loop.count} rounds" if loop.count else "the rounds"
         why = f"each of {of} starts `{command.brief(_BRIEF)}` again: what is told is of one"
         draft.say("left", (loop.place,), f"a loop over {loop.over}", why=why, todo=_OF_EACH)
-
-
-def names_in(value: Value) -> set[str]:
-    """The variables that a value has in it, also within sums."""
-    parts = [part for part in value if isinstance(part, Unknown)]
-    return {name for part in parts for name in _NAMES.findall(part.name)}
-
-
-def submitters_in(words: Iterable[Value]) -> list[str]:
-    """The variables of who submits that words have in them, also within sums."""
-    parts = (part for word in words for part in word if isinstance(part, Unknown))
-    told = (part for part in parts if part.kind in ("variable", "number"))
-    return [name for part in told for name in _NAMES.findall(part.name)]
 
 
 def numbers(loop: Loop, written: str = r"0|[1-9]\d{0,17}") -> list[int] | None:

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from hpclaunch.convert import shared_exports
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.words.texts import line, submitters
+from hpclaunch.convert.mapping.words.variables import names_in
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.plain import by_env

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import rounds
-from hpclaunch.convert.mapping.around.rounds import names_in as _names
 from hpclaunch.convert.mapping.slurm.batch.asked import of_batch
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
+from hpclaunch.convert.mapping.words.variables import names_in as _names
 from hpclaunch.convert.programs.beside import PLUMBING, that
 from hpclaunch.convert.reading import Command, Loop, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, known, known_parts

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.environment import demanded, of_the_line, passed_on, perhaps_exported, sourced
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.environment.reached import Handed, inherit, reached
@@ -20,6 +19,7 @@ from hpclaunch.convert.mapping.slurm.batch.export import Export
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import alternatives, by_submission, in_doubt
 from hpclaunch.convert.mapping.words.texts import is_here, line
+from hpclaunch.convert.mapping.words.variables import names_in
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.slurm_variables import OF_GPUS, OF_RANK
 from hpclaunch.convert.reading import Command, ShellReading

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.environment import reached
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.ranks import parameter_files, rendezvous
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import line
+from hpclaunch.convert.mapping.words.variables import names_in
 from hpclaunch.convert.programs.flags import cut, not_told
 from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.programs.slurm_variables import is_slurms

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, sayable
-from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm.batch import batch_options, edited
 from hpclaunch.convert.mapping.slurm.batch.asked import NODES, Asked, number, of_batch, own_hosts, submitting
@@ -19,6 +18,7 @@ from hpclaunch.convert.mapping.slurm.numbers.sizes import (
 )
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import either_of
+from hpclaunch.convert.mapping.words.variables import names_in
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import MPI, OVER_HOSTS, STARTERS, layers
 from hpclaunch.convert.reading import ShellReading

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.slurm.batch.asked import of_batch, submitting
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation, last, sizes
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
+from hpclaunch.convert.mapping.words.variables import names_in
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import ShellReading, Source
 from hpclaunch.readback.shell.values import Part, Unknown, Value, program_of

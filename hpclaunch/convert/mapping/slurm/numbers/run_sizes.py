@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks import launchers, mpi, own_gpus, torch_variables
 from hpclaunch.convert.mapping.slurm.batch import allocation, gpu_binding, hints
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, of_command, outside_allocation
@@ -13,6 +12,7 @@ from hpclaunch.convert.mapping.slurm.numbers.sizes import OF_GPUS, Allocation, g
 from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.made import either_of
+from hpclaunch.convert.mapping.words.variables import names_in
 from hpclaunch.convert.programs.layers import MPI, Layer, Option, layers
 from hpclaunch.convert.reading import Loop, ShellReading
 from hpclaunch.readback.shell.values import known

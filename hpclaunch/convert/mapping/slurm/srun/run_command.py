@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond
-from hpclaunch.convert.mapping.around.rounds import names_in, submitters_in
 from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.container.images import OF_IMAGE
 from hpclaunch.convert.mapping.environment import passed_on, reached
@@ -23,6 +22,7 @@ from hpclaunch.convert.mapping.words import inputs, parameters
 from hpclaunch.convert.mapping.words.lines import names_from
 from hpclaunch.convert.mapping.words.made import alternatives, by_submission, in_doubt, with_numbers
 from hpclaunch.convert.mapping.words.texts import Line, by_name, line, submitters
+from hpclaunch.convert.mapping.words.variables import names_in, submitters_in
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer, layers, length
 from hpclaunch.convert.programs.names import BY_MPI, SHELLS, STEPS

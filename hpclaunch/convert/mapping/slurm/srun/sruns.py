@@ -6,7 +6,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from hpclaunch.convert.mapping.around.rounds import counts_trials, names_in
+from hpclaunch.convert.mapping.around.rounds import counts_trials
 from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_options
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks, ranks
 from hpclaunch.convert.mapping.slurm.srun import pyxis_variables, srun_variables
 from hpclaunch.convert.mapping.slurm.starts import in_text
 from hpclaunch.convert.mapping.words import hosts
+from hpclaunch.convert.mapping.words.variables import names_in
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.beside import PREPARES, that
 from hpclaunch.convert.programs.layers import Layer, layers

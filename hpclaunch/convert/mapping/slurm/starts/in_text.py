@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks.rendezvous import COMPUTED
 from hpclaunch.convert.mapping.ranks.torch_variables import with_variables
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked
+from hpclaunch.convert.mapping.words.variables import names_in
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.environments import CONDAS, HOOK
 from hpclaunch.convert.programs.layers import PER_GPU, Layer, layers
