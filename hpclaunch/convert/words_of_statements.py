@@ -5,7 +5,7 @@ from hpclaunch.readback.shell.pieces import Literal, Process, Word
 from hpclaunch.readback.shell.statements import Redirection
 from hpclaunch.readback.shell.values import Unknown, Value, known
 
-_TO_FILE = frozenset((">", ">>", ">|", "&>", "&>>"))
+TO_FILE = frozenset((">", ">>", ">|", "&>", "&>>"))
 
 
 def text_of(word: Word) -> Value:
@@ -28,7 +28,7 @@ def is_option(word: Value) -> bool:
 def writes_a_file(redirection: Redirection) -> bool:
     """Whether what the command prints becomes a file."""
     target = redirection.target
-    if redirection.operator not in _TO_FILE or redirection.descriptor not in ("", "1"):
+    if redirection.operator not in TO_FILE or redirection.descriptor not in ("", "1"):
         return False
     first = target.pieces[0] if target.pieces else None
     return not isinstance(first, Process) and not is_device(text_of(target))

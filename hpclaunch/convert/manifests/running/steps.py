@@ -16,6 +16,7 @@ from hpclaunch.convert.mapping.words.texts import NOTHING
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import MPI, layers, starts_ranks
 from hpclaunch.convert.shell.folder import FOLDERS
+from hpclaunch.convert.words_of_statements import TO_FILE
 from hpclaunch.readback.shell import inside, shfmt
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import known
@@ -25,7 +26,6 @@ from hpclaunch.values.errors import HpclaunchError
 # Commands in front of a launcher that only look, or wait for what hpclaunch waits for itself.
 LOOK = that("says", "looks", "devices") | {"set", "cd", "ulimit"}
 _READS = frozenset(("read", "mapfile", "readarray"))  # they set variables of the shell
-_TO_FILE = frozenset((">", ">>", ">|", "&>", "&>>"))
 _OF_RANKS = (*rendezvous.COMPUTED, INDEX)
 _USED = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _TAKES_HOSTS = re.compile(r"--?(?:host|machine)_?file(?:=|$)")
@@ -77,7 +77,7 @@ def outputs(unit: Unit) -> list[str] | None:
         shfmt.written(source, each.word.pos.offset, each.word.end.offset)
         for statement in file.stmts
         for each in statement.redirs
-        if each.op in _TO_FILE and each.word is not None
+        if each.op in TO_FILE and each.word is not None
     ]
     return [each for each in targets if not each.startswith("/dev/")]
 

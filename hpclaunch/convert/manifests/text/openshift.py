@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.text.fields import Field
-from hpclaunch.convert.manifests.text.repair import Object
+from hpclaunch.convert.manifests.text.repair import Object, object_of
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.spec import scalars
 from hpclaunch.spec.tree import MappingNode, Node, ScalarNode, SequenceNode
@@ -62,7 +62,7 @@ def unfolded(given: Object, environment: Mapping[str, str], draft: Draft) -> Unf
         why = "it puts them on each of its objects, and they are for people and controllers of one cluster"
         draft.say("left", [labels.place], f"labels of {given.name}", why=why)
     untold = frozenset(name for name in used if values[name].value is None)
-    return Unfolded(tuple(map(_object, inside.items())), untold)
+    return Unfolded(tuple(map(object_of, inside.items())), untold)
 
 
 def _parameters(root: Field, environment: Mapping[str, str]) -> Iterator[_Parameter]:
@@ -119,8 +119,3 @@ def _put_into(
     if whole is not None and whole[1] in values:
         node.style = None
     node.value = value(whole) if whole is not None else _PLACE.sub(value, node.value)
-
-
-def _object(item: Field) -> Object:
-    version, kind = (item.get(key) for key in ("apiVersion", "kind"))
-    return Object(kind.text() if kind else "", version.text() if version else "", item, ())

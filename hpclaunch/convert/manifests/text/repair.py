@@ -325,7 +325,7 @@ def _unfolded(given: Object, draft: Draft) -> Iterator[Object]:
         why = "what it wraps is read as if it stood alone; the queue takes it as a whole"
         todo = f"name the queue for the job: sites.NAME.queue: {queue.peek()}" if queue is not None else ""
         draft.say("left", [given.root.at], given.name, why=why, todo=todo)
-        yield from map(_object, wrapped)
+        yield from map(object_of, wrapped)
         return
     if inside is None or not given.kind.endswith("List"):
         yield given
@@ -334,7 +334,7 @@ def _unfolded(given: Object, draft: Draft) -> Iterator[Object]:
         field = given.root.get(key)
         if field is not None:
             field.take()
-    yield from map(_object, inside.items())
+    yield from map(object_of, inside.items())
 
 
 def _in_wrapper(given: Object) -> list[Field]:
@@ -350,7 +350,8 @@ def _in_wrapper(given: Object) -> list[Field]:
     return [each for each in found if each is not None]
 
 
-def _object(item: Field) -> Object:
+def object_of(item: Field) -> Object:
+    """An object that stands in another one, such as an item of a List."""
     version, kind = (item.get(key) for key in ("apiVersion", "kind"))
     return Object(kind.text() if kind else "", version.text() if version else "", item, ())
 
