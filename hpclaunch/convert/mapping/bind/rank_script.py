@@ -8,7 +8,7 @@ from posixpath import normpath
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.bind import evaluated, reached
+from hpclaunch.convert.mapping.bind import evaluated, started_scripts
 from hpclaunch.convert.mapping.bind.evaluated import Binder
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.programs.bind import BINDERS, is_of_memory, read
@@ -55,7 +55,7 @@ def texts(run: Step, scripts: Sequence[Source], commands: Sequence[Command]) -> 
     names = _names(run, commands)
     given = [source for source in scripts if basename(source.name) in map(basename, names)]
     if given:
-        return reached.through(given, scripts, run.command.environment)
+        return started_scripts.through(given, scripts, run.command.environment)
     return [source for name in names for source in _written(name, commands)]
 
 
