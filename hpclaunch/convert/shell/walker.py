@@ -61,9 +61,9 @@ _SILENT = frozenset(
 )
 # The shell's own that are told as commands.
 _TOLD = (frozenset(BUILTINS) - _SILENT) | {"exit", "return", "break", "continue", "eval"}
-# Followed here, and not where scripts are only read.
 # What may change variables of the shell, also where others stand in front of it: IFS=, read A B.
 _CHANGE = frozenset(BUILTINS) | {"eval", "command", "builtin"}
+# Followed here, and not where scripts are only read.
 _FOLLOWED = {**arguments.TAKE, "alias": aliases.note, "unalias": aliases.note}
 _NOTED = {"set": shopt.set_by, "shopt": shopt.note, **dict.fromkeys(folder.FOLDERS, folder.change)}
 _LONGEST = 100_000

@@ -20,11 +20,11 @@ from hpclaunch.convert.options import Options
 from hpclaunch.spec.check_job import MAX_NODES
 from hpclaunch.values.conversion import Place
 
-# What ranks are, and what they run on: where two templates differ in it, neither is the job's.
 # Of a container alone: what is said of them is that they are not carried.
 _OF_NO_JOB = frozenset(
     ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "ports", "tty", "stdin", "stdinOnce")
 )
+# What ranks are, and what they run on: where two templates differ in it, neither is the job's.
 _ASKED = frozenset(("command", "args", "image", "resources"))
 _VARIABLES = ("env", "envFrom")
 _COMMAND = ("command", "args")
