@@ -182,3 +182,21 @@ def test_what_shifter_has_no_such_option_for_is_the_programs(words: str, options
     assert [each for each in options if "$" in each] == [
         each.removeprefix("shifter ").replace("{", "").replace("}", "") for each in said
     ]
+
+
+@pytest.mark.parametrize("starts", ["", "srun ", "mpirun -np 2 "])
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("--env TILES=4,8,16", ["env.TILES: 4,8,16"]),
+        ('--env DEPTHS="$DEPTHS"', ["env.DEPTHS: 10,20"]),
+        ("--env TILES=4,SEAS=north", ["env.TILES: 4", "env.SEAS: north"]),
+    ],
+)
+def test_a_comma_parts_variables_of_a_container_only_where_several_are_set(
+    starts: str, option: str, told: list[str]
+) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -n 2 -t 9\nDEPTHS=10,20\n"
+    text = f"{head}{starts}singularity exec {option} x.sif ./t\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    assert [each.became for each in found.findings if each.became.startswith("env.")] == told

@@ -4,6 +4,8 @@ variables, as far as a job file would have them."""
 import re
 from collections.abc import Callable
 
+from msgspec import structs
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import working_folder
 from hpclaunch.convert.mapping.container import instances, other_runtimes, pulled
@@ -162,7 +164,12 @@ def _workdir(reading: ShellReading, command: Command, layer: Layer, draft: Draft
 
 
 def _environment(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
-    given = handed_on.given(reading, command, layer.all("env"), "singularity --env")
+    options = [
+        structs.replace(option, value=each)
+        for option in layer.all("env")
+        for each in other_runtimes.variables(option.value or ())
+    ]
+    given = handed_on.given(reading, command, options, "singularity --env")
     handed_on.put(reading, given, draft, handed_on.Receivers())
 
 

@@ -74,8 +74,9 @@ def export(command: Command, layer: Layer, outer: Export) -> Export:
     """Which variables the command has: all that the program has, and those of its options."""
     given = list(outer.given)
     for option in layer.all("env"):
-        pieces = split(option.value or (), ",") if layer.program.startswith("singularity") else [option.value]
-        given += [pair for each in pieces if (pair := cut(each or (), "=")) is not None]
+        text = option.value or ()
+        pieces = variables(text) if layer.program.startswith("singularity") else [text]
+        given += [pair for each in pieces if (pair := cut(each, "=")) is not None]
     has = command.environment if outer.everything else ()
     for name, value in (*has, *outer.given):
         found = _SETS.fullmatch(name) if value is not None else None
@@ -85,6 +86,14 @@ def export(command: Command, layer: Layer, outer: Export) -> Export:
     names = tuple(each for each in given if each[0].isidentifier())
     by = layer.program if outer.everything else outer.written
     return Export(outer.everything and not clean, names, by, (command.place,), outer.unclear)
+
+
+def variables(value: Value) -> list[Value]:
+    """Each NAME=VALUE behind an --env of Singularity's, which pflag reads (stringToStringValue in its
+    string_to_string.go): a text with one = is one of them, with all of its commas, and in one with more they
+    are parted by commas. Until SingularityCE 3.9.8 and Apptainer 1.1 a comma parted always."""
+    signs = sum(part.count("=") for part in value if isinstance(part, str))
+    return [value] if signs == 1 else split(value, ",")
 
 
 def say(layer: Layer, command: Command, draft: Draft) -> None:
