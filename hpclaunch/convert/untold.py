@@ -60,6 +60,7 @@ _PERHAPS = Told(
     "see whether what that line starts needs it",
 )
 _PLUMBING = Told("without effect", "shell plumbing: ", "it has no effect on what is launched")
+_STATE = Told("carried", "shell plumbing: ", "the commands behind it have their words as it leaves them")
 _CONDITION = Told("carried", "conditions: ", "what depends on them is told where it stands")
 _ROUNDS = Told("carried", "a loop: ", "what its rounds do is told where it stands")
 _CALL = Told("carried", "a call: ", "what the function does is told where its commands stand")
@@ -300,7 +301,8 @@ def _given(names: Iterable[str], place: Place, walk: Walk) -> Told:
         return _USED
     if walk.is_of_ranks(place):
         return _BY_RANKS
-    return _UNUSED if walk.perhaps.isdisjoint(its) else _PERHAPS
+    unused = _STATE if "IFS" in its else _UNUSED
+    return unused if walk.perhaps.isdisjoint(its) else _PERHAPS
 
 
 def _read(part: Simple, place: Place, walk: Walk) -> Told:
@@ -325,7 +327,17 @@ def _source(statement: Statement, part: Simple, walk: Walk) -> Told:
 
 
 def _eval(statement: Statement, part: Simple, walk: Walk) -> Told:
-    return _MADE if any(map(is_made_there, part.words)) and not walk.gives(statement.place) else _PLUMBING
+    if walk.gives(statement.place):
+        return _STATE
+    return _MADE if any(map(is_made_there, part.words)) else _PLUMBING
+
+
+def _set(statement: Statement, part: Simple, walk: Walk) -> Told:
+    """`set` and `shift`, which give the script its arguments anew, and `unset`."""
+    program, *words = (known(text_of(word)) or "" for word in part.words)
+    names = {each.partition("[")[0] for each in words}
+    changes = {"set": "--" in names, "shift": True}.get(program, not walk.used.isdisjoint(names))
+    return _STATE if changes else _by_output(part)
 
 
 def _alias(statement: Statement, part: Simple, walk: Walk) -> Told:
@@ -354,19 +366,12 @@ def _sbatch(statement: Statement, part: Simple, walk: Walk) -> Told:
 def _scontrol(statement: Statement, part: Simple, walk: Walk) -> Told:
     if _requeues(map(text_of, part.words)):
         return _REQUEUE
-    shows_hosts = [known(text_of(word)) for word in part.words[1:3]] in (
-        ["show", "hostnames"],
-        ["show", "hostname"],
-    )
-    return _HOSTS if shows_hosts else _LEFT
+    asked = [known(text_of(word)) for word in part.words[1:3]]
+    return _HOSTS if asked in (["show", "hostnames"], ["show", "hostname"]) else _LEFT
 
 
 def _requeues(words: Iterable[Value]) -> bool:
     return any(known(word) in _REQUEUES for word in words)
-
-
-def _folder(statement: Statement, part: Simple, walk: Walk) -> Told:
-    return _FOLDER
 
 
 def _trap(statement: Statement, part: Simple, walk: Walk) -> Told:
@@ -390,5 +395,6 @@ _BY_PROGRAM: Mapping[str, Callable[[Statement, Simple, Walk], Told]] = {
     "sbatch": _sbatch,
     "scontrol": _scontrol,
     "trap": _trap,
-    **dict.fromkeys(FOLDERS, _folder),
+    **dict.fromkeys(FOLDERS, lambda statement, part, walk: _FOLDER),
+    **dict.fromkeys(("set", "shift", "unset"), _set),
 }

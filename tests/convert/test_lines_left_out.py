@@ -190,3 +190,22 @@ def test_a_variable_of_a_folder_that_is_entered_is_not_said_to_have_no_use() -> 
     found = convert(classified({"run.sh": f"#!/bin/bash\n#BSUB -nnodes 2\n{lines}\n"}), Options({}))
     kinds = {each.what: each.kind for each in found.findings}
     assert (kinds["variables: NAME=warm; CASE=/x/$NAME"], kinds["SPARE=1"]) == ("carried", "without effect")
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("set -- a b", "carried"),
+        ("shift", "carried"),
+        ("unset 'LIST[1]'", "carried"),
+        ("unset OTHER", "without effect"),
+        ("set -euo pipefail", "without effect"),
+        ("IFS=:", "carried"),
+        ("eval LIST=x", "carried"),
+    ],
+)
+def test_what_changes_the_words_of_the_run_is_not_said_to_be_without_effect(line: str, kind: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=8 -t 60\nLIST=(a b:c)\n{line}\n"
+    text += 'srun ./t ${LIST[1]} "$@"\n'
+    found = convert(classified({"run.sub": text}), Options({}, arguments=("a", "b")))
+    assert [each.kind for each in found.findings if line in each.what] == [kind]

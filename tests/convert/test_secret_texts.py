@@ -205,7 +205,7 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "--token=auto --token none --hf-token env --token 5 --image-token img --sep_token=sep",
         "--token-type bpe --tokens abc --tokenizer abc --token-count abc --num_token abc --password-stdin",
         "train --data-key json --input_key prompt --label_key 'answer' --reward_fn_key=data_source",
-        "train --ref_key raw_text --transcript-key sentence --speaker_key=client_id",
+        "train --ref_key raw_text --transcript-key sentence --speaker_key=client_id +pipe_key=training",
         "IMAGE_KEY=jpg",
         "TOKEN: =\npassword: ''\n[ $TOKEN == x ]",
         "train --use-class-token \\\n  --use-te\nserve --auth \\\n  --fast",
