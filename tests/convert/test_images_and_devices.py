@@ -255,3 +255,19 @@ def test_an_array_that_grew_in_quotes_is_options_and_the_word_behind_it_the_imag
     job = loaded(found.job)
     assert (job["image"], job["command"]) == ("reg/x:1", ["./t", "--n", "2"])
     assert any("${given}" in each.what for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("podman://lab/t:1", ASK),
+        ("file:///x/t.sqsh", ASK),
+        ("lab.io#team/Train:1", ASK),
+        ("dockerd://lab/t:1", "dockerd://lab/t:1"),
+        ("docker://lab.io#team/t:1", "lab.io/team/t:1"),
+        ("./T.sqsh", "./T.sqsh"),
+    ],
+)
+def test_an_image_that_pyxis_does_not_take_is_asked_for(image: str, expected: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 --gpus-per-node=1\nsrun --container-image={image} ./t\n"
+    assert loaded(convert(classified({"run.sh": text}), Options({})).job)["image"] == expected

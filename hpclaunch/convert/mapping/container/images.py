@@ -18,6 +18,7 @@ from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.image import is_file
 
+_SCHEMES = ("docker", "dockerd")
 OF_IMAGE = "the image's own command"
 # Folders that each node has of its own.
 _OF_NODE = re.compile(r"/(?:tmp|var/tmp|dev/shm|run|raid|local|localscratch|mnt/(?:nvme|local)\w*)/")
@@ -70,7 +71,19 @@ def put_image(
         _leave_file(draft)
         draft.ask(("image",), question, _asking(reading, asked, value), names)
         return
-    draft.put(("image",), reference(text), asked.places, asked.written, why=_changed(text))
+    refused = _refused(text)
+    if refused:
+        draft.ask(("image",), f"the image: {refused}", asked.places, asked.written)
+    else:
+        draft.put(("image",), reference(text), asked.places, asked.written, why=_changed(text))
+
+
+def _refused(text: str) -> str:
+    """Why no job has an image of that name, "" where one may."""
+    scheme, mark, _ = text.partition("://")
+    if mark and scheme not in _SCHEMES:
+        return f"Pyxis takes none of {scheme}://, and a job names one of a registry or a .sqsh file"
+    return "" if is_possible(text) else f"no registry takes {text} for a name"
 
 
 def _in_rounds(command: Command, value: Value) -> str:
