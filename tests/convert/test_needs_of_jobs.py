@@ -141,6 +141,22 @@ def test_who_may_share_a_node_is_said_where_a_job_has_a_part_of_its_gpus(gpus: i
     assert ("the script saw all GPUs of such a node" in its.todo) is is_said
 
 
+def test_a_job_without_gpus_is_not_said_to_have_its_nodes_to_itself() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=0 -t 60 --exclusive\n"
+    found = _converted("run.sub", f"{head}srun --mpi=none ./a\n")
+    (its,) = (each for each in found.findings if each.what == "--exclusive")
+    assert "no whole node" in its.why
+    assert "`exclusive: true` under `slurm`" in its.todo
+
+
+def test_what_binds_nobody_is_not_said_to_be_bound_by_the_job_that_binds_none() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=1 --gpus-per-node=4 -t 60\n"
+    torchrun = "torchrun --nnodes 2 --nproc_per_node 4 --rdzv_backend c10d --rdzv_endpoint $(hostname):1 t.py"
+    found = _converted("run.sub", f"{head}srun --mpi=none --cpu-bind=none {torchrun}\n")
+    assert "cpus: none" in found.job
+    assert not [each for each in found.findings if each.became == "bind: cpus: local"]
+
+
 @pytest.mark.parametrize("option", ["--get-user-env", "--get-user-env=L", "--get-user-env=60S"])
 def test_the_environment_of_a_login_is_an_option_with_a_value_or_without(option: str) -> None:
     text = f"#!/bin/bash\n#SBATCH -N 1 -n 4 -t 5 {option}\n#SBATCH --gres=gpu:1\nsrun --mpi=none ./t\n"

@@ -7,6 +7,7 @@ from posixpath import normpath
 
 from msgspec import structs
 
+from hpclaunch.convert.cores import BESIDE_ITS_GPU
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import evaluated, started_scripts
 from hpclaunch.convert.mapping.bind.evaluated import Binder
@@ -167,7 +168,9 @@ def settle(draft: Draft) -> None:
     fact = draft.facts.get(("bind", "cpus"))
     if fact is not None and fact.value != "local":
         draft.findings[:] = [
-            structs.replace(each, became="") if each.became == _LOCAL else each for each in draft.findings
+            structs.replace(each, became="") if each.became == _LOCAL else each
+            for each in draft.findings
+            if (each.became, each.why) != ("bind: cpus: local", BESIDE_ITS_GPU)
         ]
 
 

@@ -40,6 +40,7 @@ _TO_SCRIPT = re.compile(r"B:(?:SIG)?(\w+)(?:@\d*)?")
 _ENDED_BY = frozenset(("TERM", "INT", "HUP", "15", "2", "1"))
 _TO_RANKS = re.compile(rf"(?:SIG)?({'|'.join(get_args(SignalName))})(?:@([1-9]\d*))?")
 _OF_WHOLE_NODES = 4  # GPUs; with fewer a job most likely has a part of each node
+_SHARES = "a job without GPUs takes the cores and the memory that it asks for, and no whole node"
 _WHOLE = "a job that takes all GPUs of a node has the node to itself, with all of its memory"
 _OUTPUT = "hpclaunch keeps the output of each job in its record: `hpclaunch logs`"
 _REPLACED = {
@@ -279,15 +280,20 @@ def say_shared(draft: Draft) -> None:
     takes a part of it. The script itself saw them all (seen in Slurm 22.05: each GRES of such a node is
     allocated, and --gres counts for the steps of srun)."""
     gpus = draft.number("gpus_per_node")
-    if gpus is None or not 0 < gpus < _OF_WHOLE_NODES:
+    keeps_off = "`exclusive: true` under `slurm` of the site's file keeps them off"
+    if gpus == 0:
+        why, todo = _SHARES, f"where others are let onto its nodes {keeps_off}"
+    elif gpus is not None and gpus < _OF_WHOLE_NODES:
+        why = _WHOLE
+        todo = (
+            f"where a node has more than {gpus}, others may be there too: {keeps_off}; the script saw all GPUs"
+            f" of such a node (SLURM_GPUS_ON_NODE, nvidia-smi, what mpirun started beside it), and here {gpus}"
+            " are taken for them"
+        )
+    else:
         return
-    todo = (
-        f"where a node has more than {gpus}, others may be there too: `exclusive: true` under `slurm` of the "
-        "site's file keeps them off; the script saw all GPUs of such a node (SLURM_GPUS_ON_NODE, nvidia-smi, "
-        f"what mpirun started beside it), and here {gpus} are taken for them"
-    )
     draft.findings[:] = [
-        structs.replace(each, todo=todo) if each.why == _WHOLE else each for each in draft.findings
+        structs.replace(each, why=why, todo=todo) if each.why == _WHOLE else each for each in draft.findings
     ]
 
 
