@@ -160,3 +160,12 @@ def test_an_alias_that_a_command_from_outside_may_begin_with_is_said(shell: str,
     lines = "#SBATCH -N 1 --gpus-per-node=1 -t 5\nalias python=python3\neval ${1}\n"
     found = convert(classified({"run.sub": f"#!/bin/{shell}\n{lines}"}), Options({}))
     assert [each.kind for each in found.findings if "alias python=python3" in each.what] == [kind]
+
+
+@pytest.mark.parametrize(("shell", "last"), [("ksh", "1"), ("zsh", "1"), ("bash", "0"), ("sh", "0")])
+def test_what_the_last_command_of_a_pipe_sets_is_known_where_its_shell_is_the_scripts(
+    shell: str, last: str
+) -> None:
+    lines = "#SBATCH -N 1 --gpus-per-node=1 -t 5\nO=0\necho 1 | read -r O\nsrun --mpi=none ./t $O\n"
+    found = convert(classified({"run.sub": f"#!/bin/{shell}\n{lines}"}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == ["./t", last]

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.programs.layers import STARTERS
 from hpclaunch.convert.reading import Output
-from hpclaunch.convert.shell import walk_loops
+from hpclaunch.convert.shell import shopt, walk_loops
 from hpclaunch.convert.shell.listing import parts_of, text_of
 from hpclaunch.convert.shell.names import python
 from hpclaunch.readback.shell import compound
@@ -238,7 +238,7 @@ def _pipeline(shell: "Walker", statement: Pipeline) -> Flow:
         unnoticed = context.unnoticed or (not last and "pipefail" not in shell.options)
         place = outer if outer[1] > 1 else (index, count)
         with shell.within(pipeline=place, unnoticed=unnoticed, writes=(*context.writes, *behind)):
-            if last and "lastpipe" in shell.options:
+            if last and shopt.LAST_HERE in shell.options:
                 shell.run(part)
             else:
                 shell.apart(part)

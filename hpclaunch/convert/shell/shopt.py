@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 NO_CASE = "nocasematch"
 ALIASES = "expand_aliases"
+LAST_HERE = "lastpipe"
+# The last command of a pipe runs in the script's own shell: ksh(1) of ksh93, "Commands"; zshmisc(1), "Simple
+# Commands & Pipelines".
+HERE_BY_ITSELF = frozenset(("ksh", "ksh93", "zsh"))
 # A group that may be nothing, behind a *: bash itself finds A in *?() and not in *+(), nor in *!(?).
 EMPTY_BEHIND_ANY = re.compile(r"\*.*(?:[?*+@!]\((?:[^()]*\|)?[|)]|!\()")
 # A pattern that no file matches is nothing, or ends the command.

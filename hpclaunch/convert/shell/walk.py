@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec import Struct, structs
 
-from hpclaunch.convert.programs.names import SHELLS
+from hpclaunch.convert.programs.names import SHELLS, interpreter
 from hpclaunch.convert.programs.slurm_variables import NAMES
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Started
 from hpclaunch.convert.shell import aliases, folder, itself, shopt, traps
@@ -187,6 +187,8 @@ def _begun(
     walker.options.clear()
     if main and aliases.are_expanded(walker.files.text(main)):
         walker.options.add(shopt.ALIASES)
+    if main and interpreter(walker.files.text(main)) in shopt.HERE_BY_ITSELF:
+        walker.options.add(shopt.LAST_HERE)
     walker.asked.clear()
     begun = tuple(each for _, each in submitted) or (starts(walker, main) if main else ())
     begin(walker, begun)
