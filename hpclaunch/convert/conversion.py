@@ -17,6 +17,7 @@ from hpclaunch.convert import (
     cores,
     defects,
     launch_facts,
+    other_starts,
     sources,
     to_fill_in,
     unused,
@@ -210,6 +211,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     found = _told([*findings, *of_lines], secrets)
     found += unused.told(inputs, options, found)
     lost = tuple(dict.fromkeys(what for each in shells for what in sourced.lost(each, draft)))
+    others = other_starts.lines(found)
     conversion = Conversion(
         dict(_FAMILIES).get(family[0], _UNKNOWN),
         job,
@@ -217,7 +219,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         tuple(found),
         dict(draft.hints),
         known_by=(family[1],) if family[1] else (),
-        launch=launch_facts.facts(draft, secrets, lost, in_texts.named(reading)),
+        launch=launch_facts.facts(draft, secrets, lost, in_texts.named(reading), others),
     )
     return _compared(conversion, family[0], reading, options)
 

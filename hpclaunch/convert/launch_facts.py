@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hpclaunch.convert import other_starts
 from hpclaunch.convert.cores import has_none
 from hpclaunch.convert.draft import Draft, Fact, sayable, shown
 from hpclaunch.convert.jobcheck import SHORT
@@ -76,10 +77,15 @@ _WITHOUT_GPUS = "cpus: local, one core for each rank"
 
 
 def facts(
-    draft: Draft, secrets: Secrets, lost: Sequence[str] = (), starts: Place | None = None
+    draft: Draft,
+    secrets: Secrets,
+    lost: Sequence[str] = (),
+    starts: Place | None = None,
+    others: Sequence[Place] = (),
 ) -> tuple[LaunchFact, ...]:
     """A row for each fact, in one order, without the values of secrets. `lost` is what sets variables of the
-    ranks that nobody knows, and `starts` the first line that starts a container."""
+    ranks that nobody knows, `starts` the first line that starts a container, and `others` are those that may
+    start another of the files, with what is not known."""
     by_key: dict[str, list[Fact]] = {}
     for fact in draft.facts.values():
         by_key.setdefault(_key(fact), []).append(fact)
@@ -103,7 +109,17 @@ def facts(
     rows = [_of_scripts(each, draft.findings, starts, secrets) for each in rows]
     rows = [_by_command(each, draft, secrets) for each in rows]
     rows = [_by_objects(each, draft.findings, secrets) for each in rows]
-    return tuple(_in_doubt(each, doubts.get(each.name, ()), secrets) for each in rows)
+    rows = [_in_doubt(each, doubts.get(each.name, ()), secrets) for each in rows]
+    return tuple(_by_others(each, others, secrets) for each in rows)
+
+
+def _by_others(fact: LaunchFact, places: Sequence[Place], secrets: Secrets) -> LaunchFact:
+    """What the ranks run in, and with, where a command that is not known may give it."""
+    gives_more = fact.name in (_ENVIRONMENT, "mounts") or (fact.name, fact.state) == ("image", "default")
+    if not places or not gives_more:
+        return fact
+    places = tuple(dict.fromkeys((*fact.places, *places)))
+    return replace(_in_doubt(fact, (other_starts.DOUBT,), secrets), places=places)
 
 
 def _by_another(fact: LaunchFact, script: str, secrets: Secrets) -> LaunchFact:

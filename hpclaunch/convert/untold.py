@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from hpclaunch.convert import other_starts
 from hpclaunch.convert.draft import sayable, shown
 from hpclaunch.convert.mapping.environment.sourced import OF_FILE
 from hpclaunch.convert.programs.beside import PLUMBING, PREPARES, that
@@ -159,6 +160,7 @@ _MAY_START = Told(
     "it may start ranks, and is no way of starting them that is known",
     "where it is the run write the command without what stands before it, and convert again",
 )
+_MAY_START_FILE = Told("unread", "", other_starts.WHY, other_starts.TODO)
 _HOSTS = Told("replaced", "", "the scheduler knows the hosts of a job")
 _IN_COMMAND = Told("carried", "", "the text of the function is in the command that calls it")
 _FILE = Told(
@@ -231,6 +233,8 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     if any(found[-1].words and any(layer.program in PER_GPU for layer in found) for found in inner):
         return _STARTS_RANKS
     is_known = program in _HELPS or program in STARTERS
+    if not is_known and walk.may_start_another(statement):
+        return _MAY_START_FILE
     read = [each.stdin or () for each in its]
     texts = (statement.written, *map(known_parts, read))
     return _MAY_START if not is_known and any(map(MAY_START.search, texts)) else _LEFT

@@ -3,6 +3,7 @@
 from collections.abc import Sequence, Set
 from functools import cached_property
 
+from hpclaunch.convert import other_starts
 from hpclaunch.convert.mapping.environment.sourced import by_ranks
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.programs.beside import PLUMBING, that
@@ -45,6 +46,13 @@ class Walk:
     @cached_property
     def _followed(self) -> set[Line]:
         return set(map(line_of, unwrapped(self._reading).followed))
+
+    def may_start_another(self, statement: Statement) -> bool:
+        """Whether its text may start a file that is none of those which it went through from there."""
+        if self.follows(statement.place):
+            return False
+        names = (each.name for each in self._reading.sources)
+        return other_starts.may_start(statement.written, statement.place.file, names)
 
     def repeats(self, place: Place) -> bool:
         """Whether a loop that begins there has more in it than what only says or looks at something."""
