@@ -200,3 +200,18 @@ def test_a_comma_parts_variables_of_a_container_only_where_several_are_set(
     text = f"{head}{starts}singularity exec {option} x.sif ./t\n"
     found = convert(classified({"go.sh": text}), Options({}))
     assert [each.became for each in found.findings if each.became.startswith("env.")] == told
+
+
+@pytest.mark.parametrize(
+    ("option", "left"),
+    [
+        ("--env A=1,B=2", []),
+        ("--env A=hunter2,B-C=hunter2", ["singularity exec --env B-C"]),
+        ("--env $SETTINGS", ["singularity exec --env ${SETTINGS}"]),
+        ('--env "$NAME=hunter2"', ["singularity exec --env ${NAME}"]),
+    ],
+)
+def test_a_variable_that_no_job_can_have_is_told(option: str, left: list[str]) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2\nsrun singularity exec {option} x.sif ./t\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert [each.what for each in found.findings if "exec --env" in each.what] == left

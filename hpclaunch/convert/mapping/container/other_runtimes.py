@@ -74,9 +74,7 @@ def export(command: Command, layer: Layer, outer: Export) -> Export:
     """Which variables the command has: all that the program has, and those of its options."""
     given = list(outer.given)
     for option in layer.all("env"):
-        text = option.value or ()
-        pieces = variables(text) if layer.program.startswith("singularity") else [text]
-        given += [pair for each in pieces if (pair := cut(each, "=")) is not None]
+        given += [pair for each in _settings(layer, option) if (pair := cut(each, "=")) is not None]
     has = command.environment if outer.everything else ()
     for name, value in (*has, *outer.given):
         found = _SETS.fullmatch(name) if value is not None else None
@@ -94,6 +92,12 @@ def variables(value: Value) -> list[Value]:
     are parted by commas. Until SingularityCE 3.9.8 and Apptainer 1.1 a comma parted always."""
     signs = sum(part.count("=") for part in value if isinstance(part, str))
     return [value] if signs == 1 else split(value, ",")
+
+
+def _settings(layer: Layer, option: Option) -> Sequence[Value]:
+    """Each NAME=VALUE of an option --env: Singularity's may have several."""
+    value = option.value or ()
+    return variables(value) if layer.program.startswith("singularity") else [value]
 
 
 def say(layer: Layer, command: Command, draft: Draft) -> None:
@@ -122,6 +126,13 @@ def _say_options(layer: Layer, program: str, command: Command, draft: Draft) -> 
             draft.say("replaced", (command.place,), what, why=_REPLACED[option.name])
         elif option.name == "home" and layer.program.startswith("singularity"):
             draft.say("left", (command.place,), what, why=_HOME[0], todo=_HOME[1])
+        elif option.name == "env":
+            for each in _settings(layer, option):
+                name = shown(each).partition("=")[0]
+                if not name.isidentifier():
+                    why = "it gives no variable whose name is letters, digits and _, or none that is told"
+                    todo = "write it under env by the name that it has for the ranks"
+                    draft.say("left", (command.place,), f"{program} --env {name}", why=why, todo=todo)
         elif option.name not in _TOLD | _WRITABLE:
             why = f"an option of {program} that Pyxis has no counterpart of"
             todo = "see whether the program counts on it"
