@@ -132,3 +132,16 @@ def test_an_mpirun_in_a_text_for_another_host_is_not_said_to_be_no_launcher(text
     found = _converted(f"ssh login@head '{text}'")
     assert found.refused.endswith(f"{starter} in it is not read")
     assert not [each for each in found.findings if "not part of what is launched" in each.why]
+
+
+@pytest.mark.parametrize(
+    ("word", "todo"),
+    [('"${1:-help}"', "--args"), ('"${ACTION:-help}"', "--env")],
+)
+def test_a_launcher_in_a_way_that_is_not_taken_is_named(word: str, todo: str) -> None:
+    ways = "build) docker build . ;;\ntrain)\n  docker run --gpus all lab/t:1 a.py ;;\nhelp) echo ;;"
+    text = f"case {word} in\n{ways}\nesac"
+    found = _converted(text)
+    assert found.refused.startswith("go.sh:5: with what is given the script does not come to")
+    assert any(todo in each.todo for each in found.findings if each.kind == "left")
+    assert _NOTHING in _converted(text.replace("run --gpus all", "pull")).refused

@@ -1,7 +1,7 @@
 """Why a script of which no line is known to start anything is refused."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from hpclaunch.convert.mapping.around import beyond
 from hpclaunch.convert.mapping.container import enroot
@@ -9,7 +9,7 @@ from hpclaunch.convert.mapping.slurm.starts import ended
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, GPU_MODULES, REMOTE, STEPS, any_of
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import Command, ShellReading, Statement
 from hpclaunch.readback.shell.statements import Function
 from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, shown
 from hpclaunch.values.conversion import Place
@@ -18,11 +18,13 @@ _NOTHING = "nothing in it starts ranks: no srun, mpirun, docker, or other launch
 _FIRST = re.compile(r"(?:sudo\s+)?(?:\$\{?(\w+)\}?|(\S+))\s+\S")
 _STARTER = re.compile(rf"(?<![\w.-]){any_of(BY_MPI)}(?=\s)")
 _NAMED = re.compile(rf"(?<![\w.-]){any_of(STEPS, BY_MPI, BY_TORCH)}(?![\w.-])")
+_PREPARES = re.compile(r"(?:sudo\s+)?\S*\s+(?:build|login|logs|images|ps|pull|push|rm|rmi|stop|tag)\b")
 _MODULE = 4  # words of a Python before the module's name: its options, and -m
 _ITS_TEXT = "write that text into a script, and give that"
 _OF_SLURM = "where it does, write what sbatch was given into the script (#SBATCH -N 1), and convert again"
 _ITS_PROGRAM = "write into that line which program it is, and convert again"
 _ITS_WORDS = "convert again with --args '...', the words that stood behind the script's name"
+_BY_ENV = "convert again with --env NAME=VALUE for what decides the way"
 _CALLER = "give the script that calls it, and this one in front of it"
 
 
@@ -63,6 +65,10 @@ def said(reading: ShellReading) -> tuple[str, str, Sequence[Place]]:
         place, name = uncalled
         why = f"{place}: what starts a launch is in the function {name}, which no line calls"
         return why, _CALLER, (place,)
+    passed = _in_another_way(reading)
+    if passed is not None:
+        why = f"{passed}: with what is given the script does not come to what starts a launch there"
+        return why, _ITS_WORDS if reading.asks else _BY_ENV, (passed,)
     started = None if reading.directives else next(filter(_is_by_enroot, reading.commands), None)
     if started is not None:
         why = f"{started.place}: enroot starts a container, and no line tells that Slurm starts the script"
@@ -103,17 +109,34 @@ def _made_of(reading: ShellReading, value: Value) -> Iterable[str]:
 
 def _in_a_function(reading: ShellReading) -> tuple[Place, str] | None:
     """The line of a launcher to which the script does not come, and the function that it is in."""
-    come_to = {(each.place.file, each.place.line) for each in reading.commands}
     within = ("", 0, "")
-    for each in reading.statements:
-        file, line = each.place.file, each.place.line
+    for each in _not_come_to(reading):
         if isinstance(each.part, Function):
-            within = (file, line + each.part.written.count("\n"), each.part.name)
-        elif (file, line) not in come_to and file == within[0] and line <= within[1]:
-            found = _FIRST.match(each.written)
-            if found is not None and not beyond.STARTERS.isdisjoint(_programs(reading, found[1], found[2])):
-                return each.place, within[2]
+            within = (each.place.file, each.place.line + each.part.written.count("\n"), each.part.name)
+        elif each.place.file == within[0] and each.place.line <= within[1] and _starts(reading, each):
+            return each.place, within[2]
     return None
+
+
+def _in_another_way(reading: ShellReading) -> Place | None:
+    """The line of a launcher to which the script does not come for what decides it."""
+    others = (each for each in _not_come_to(reading) if not isinstance(each.part, Function))
+    return next(
+        (each.place for each in others if _starts(reading, each) and not _PREPARES.match(each.written)), None
+    )
+
+
+def _not_come_to(reading: ShellReading) -> Iterator[Statement]:
+    """The statements to which the script does not come, and functions."""
+    come_to = {(each.place.file, each.place.line) for each in reading.commands}
+    for each in reading.statements:
+        if isinstance(each.part, Function) or (each.place.file, each.place.line) not in come_to:
+            yield each
+
+
+def _starts(reading: ShellReading, statement: Statement) -> bool:
+    found = _FIRST.match(statement.written)
+    return found is not None and not beyond.STARTERS.isdisjoint(_programs(reading, found[1], found[2]))
 
 
 def _programs(reading: ShellReading, variable: str | None, word: str | None) -> Iterable[str]:

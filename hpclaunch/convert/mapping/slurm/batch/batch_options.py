@@ -286,9 +286,9 @@ def say_shared(draft: Draft) -> None:
     elif gpus is not None and gpus < _OF_WHOLE_NODES:
         why = _WHOLE
         todo = (
-            f"where a node has more than {gpus}, others may be there too: {keeps_off}; the script saw all GPUs"
-            f" of such a node (SLURM_GPUS_ON_NODE, nvidia-smi, what mpirun started beside it), and here {gpus}"
-            " are taken for them"
+            f"where a node has more than {gpus}, others may be there too: {keeps_off}; the script saw all "
+            "GPUs of such a node (SLURM_GPUS_ON_NODE, nvidia-smi, what mpirun started beside it), and here "
+            f"{gpus} are taken for them"
         )
     else:
         return
