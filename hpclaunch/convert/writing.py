@@ -125,8 +125,10 @@ def _once(draft: Draft) -> None:
 
 def _secret_alone(draft: Draft) -> None:
     """A variable that is a secret is asked for by the secret: `env` may not have it beside."""
+    names = (fact.value for key, fact in draft.facts.items() if key[0] == "secrets" and len(key) == 2)
+    secrets = {name for name in names if isinstance(name, str)}
     for key, fact in list(draft.facts.items()):
-        if key[0] == "env" and len(key) == 2 and fact.is_open and draft.lists("secrets", str(key[1])):
+        if key[0] == "env" and len(key) == 2 and fact.is_open and key[1] in secrets:
             del draft.facts[key]
             draft.unsay(key)
             why = "it is among the secrets: where the job is submitted the shell has its value"

@@ -98,7 +98,7 @@ def test_what_the_script_exports_and_gives_no_value_is_inherited() -> None:
     assert not [each for each in found.findings if "in the ranks' own shell" in each.what]
 
 
-@pytest.mark.parametrize("before", ["source kiln.conf", "module load pottery"])
+@pytest.mark.parametrize("before", ["source kiln.conf", "module load pottery", "mamba activate pottery"])
 def test_what_a_file_or_a_module_may_give_it_is_said(before: str) -> None:
     found = _of(f"{before}\nexport KILN GLAZE_TEMP")
     assert "inherit" not in loaded(found.job)

@@ -104,11 +104,13 @@ def test_a_file_is_well_but_for_its_questions(draft: Draft) -> None:
 
 
 @pytest.mark.parametrize("asked_first", [True, False])
-def test_a_secret_is_not_asked_for_as_a_variable_too(asked_first: bool) -> None:
+@pytest.mark.parametrize("lines", [1, 2])
+def test_a_secret_is_not_asked_for_as_a_variable_too(asked_first: bool, lines: int) -> None:
     draft = Draft()
     if asked_first:
         draft.ask(("env", "A"), "what it is", HERE, "export")
-    draft.add("secrets", "A", HERE, "a line")
+    for _ in range(lines):
+        draft.add("secrets", "A", HERE, "a line")
     if not asked_first:
         draft.ask(("env", "A"), "what it is", HERE, "export")
     said = problems(write(draft, ["run.sub"], ("name=x", "command=[./x]")))

@@ -10,13 +10,13 @@ from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.environment.reached import Handed, inherit
 from hpclaunch.convert.mapping.slurm.batch.export import Export
 from hpclaunch.convert.programs.beside import that
+from hpclaunch.convert.programs.environments import LOADERS
 from hpclaunch.convert.reading import Command, ShellReading, once
 from hpclaunch.readback.shell.values import Unknown
 
 # Commands that look at a variable or print it, and do nothing with it.
 _LOOK = that("says") | {"exit", "test", "[", "[[", "return"}
 # What they set no line tells.
-_SET_SOME = ("module", "ml", "conda", "micromamba", "spack")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _EXPORT = re.compile(r"(?:export|declare\s+-x|typeset\s+-x)\s+([^;&|]+)")
 
@@ -47,7 +47,7 @@ def put(reading: ShellReading, command: Command, export: Export, draft: Draft) -
 def is_set_by_others(reading: ShellReading) -> bool:
     """Whether the script has others set variables that no line names: modules, files that were not given."""
     not_given = any(not each.file for each in reading.sourced)
-    return not_given or bool(reading.setters or reading.of(*_SET_SOME))
+    return not_given or bool(reading.setters or reading.of(*LOADERS))
 
 
 def say_stand_ins(reading: ShellReading, handed: Sequence[Handed], command: Command, draft: Draft) -> None:
