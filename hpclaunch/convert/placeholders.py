@@ -150,8 +150,9 @@ def _lines(source: Source, draft: Draft) -> Iterator[str]:
             draft.say("repaired", [place], found[2], became="nothing", why=why, todo=todo)
             line = found[1] + line[found.end() :]
         if not line.lstrip().startswith("#"):
+            marked = line.replace("<<", "")  # a here-document fills nothing in
             for form in _FORMS:
-                if form.mark in line and (launches or not form.of_launch):
+                if form.mark in marked and (launches or not form.of_launch):
                     line = _filled(line, form, Place(source.name, number), draft)
         yield line
 

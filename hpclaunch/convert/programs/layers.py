@@ -153,6 +153,7 @@ def _layers(words: tuple[Value, ...]) -> tuple[Layer, ...]:
     return (*found, Layer("", words=tuple(rest)))
 
 
+@lru_cache(maxsize=1 << 12)  # the same few programs, many times each
 def _reader(word: Value) -> str | None:
     """The module that reads what the word starts, None for none."""
     name = base_name(word)

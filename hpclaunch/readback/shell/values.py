@@ -1,6 +1,7 @@
 """What a word or a variable holds: text, and parts that are known only when the script runs."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
@@ -117,10 +118,14 @@ def base_name(word: Value) -> str:
 def program_of(words: Sequence[Value]) -> str:
     """The name of a command's program without its folder, "" where it is not known or there are no words. A
     program of somebody's own that has the name of a utility keeps its folder."""
-    path = known(words[0]) if words else None
-    if path is not None and is_own(path):
-        return path
-    return base_name(words[0]) if words else ""
+    first = words[0] if words else ()
+    path = known(first)
+    return base_name(first) if path is None else _program_at(path)
+
+
+@lru_cache(maxsize=1024)
+def _program_at(path: str) -> str:
+    return path if is_own(path) else path.rpartition("/")[2]
 
 
 def shown(value: Value) -> str:

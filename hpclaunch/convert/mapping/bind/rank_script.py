@@ -61,7 +61,9 @@ def texts(run: Step, scripts: Sequence[Source], commands: Sequence[Command]) -> 
 
 
 def _names(run: Step, commands: Sequence[Command]) -> list[str]:
-    files = {normpath(shown(each.path)) for command in commands for each in command.writes}
+    wanted = {basename(shown(word)) for word in run.words[:_MOST]}
+    written = (shown(each.path) for command in commands for each in command.writes)
+    files = {normpath(path) for path in written if path.rpartition("/")[2] in wanted}
     names = [name for word in run.words if (name := _script(word))]
     names += [name for word in run.words[:_MOST] if (name := _of_launcher(word, files, commands))]
     return list(dict.fromkeys(names))

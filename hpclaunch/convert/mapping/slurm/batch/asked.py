@@ -99,12 +99,7 @@ class Asked(Struct, frozen=True):
 def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
     """All that is asked of sbatch; what comes later counts more (sbatch(1)): #SBATCH lines, variables,
     command line."""
-    found: list[Asked] = []
-    for directive in reading.directives:
-        if directive.words[:1] in (("hetjob",), ("packjob",)):
-            break  # what follows is about another part
-        if directive.system == "SBATCH":
-            found += _of_line(reading, directive)
+    found = [*_of_lines(reading)]
     submits = submitting(reading)
     in_front = dict(submits[-1].prefix) if submits else {}
     for variable, name in _VARIABLES.items():
@@ -127,6 +122,18 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
     alone = outside_allocation(reading)
     if alone is not None:
         return (*found, *(each for each in of_command(reading, alone) if each.name in OF_ALLOCATION))
+    return tuple(found)
+
+
+@once
+def _of_lines(reading: ShellReading) -> tuple[Asked, ...]:
+    """What #SBATCH lines ask for."""
+    found: list[Asked] = []
+    for directive in reading.directives:
+        if directive.words[:1] in (("hetjob",), ("packjob",)):
+            break  # what follows is about another part
+        if directive.system == "SBATCH":
+            found += _of_line(reading, directive)
     return tuple(found)
 
 
