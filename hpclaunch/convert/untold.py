@@ -67,6 +67,9 @@ _ROUNDS = Told("carried", "a loop: ", "what its rounds do is told where it stand
 _CALL = Told("carried", "a call: ", "what the function does is told where its commands stand")
 _FOLLOWED = Told("carried", "", "what that script does is told where its commands stand")
 _WRITES = Told("carried", "", "it writes a line of the script that is submitted, which is the job's")
+_WRITES_ANOTHER = Told(
+    "left", "", "it writes a line of the script of another job, and this one is not made of it"
+)
 _LEFT = Told(
     "left",
     "",
@@ -216,6 +219,8 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return _CONDITION
     if program in PLUMBING and walk.writes_script(statement.place):
         return _WRITES
+    if program in PLUMBING and walk.writes_script(statement.place, of_another=True):
+        return _WRITES_ANOTHER
     if program in PLUMBING and walk.feeds(statement.place, program):
         return _LEFT
     if program == "read":

@@ -113,17 +113,28 @@ class Walk:
             is_read |= count > 1 and not each.within and _keeps(each)
         return found
 
-    def writes_script(self, place: Place) -> bool:
-        """Whether a command on these lines writes a script that sbatch is given, and that is read."""
-        of_sbatch = self._of_sbatch
-        return bool(of_sbatch) and any(
-            _file(output.path) in of_sbatch for each in self.commands(place) for output in each.writes
+    def writes_script(self, place: Place, *, of_another: bool = False) -> bool:
+        """Whether a command on these lines writes a script that sbatch is given, and that is read: the one that
+        the job is made of, or one `of_another` job."""
+        its, others = self._of_sbatch
+        files = others - its if of_another else its
+        return bool(files) and any(
+            _file(output.path) in files for each in self.commands(place) for output in each.writes
         )
 
     @cached_property
-    def _of_sbatch(self) -> set[str]:
-        its = (each for each in self._reading.of("sbatch") if each.script is not None)
-        return {_file(word) for each in its for word in each.words[1:]}
+    def _of_sbatch(self) -> tuple[set[str], set[str]]:
+        """The scripts that are written and submitted where the job is, and where others are."""
+        its = [each for each in self._reading.of("sbatch") if each.script is not None]
+        if not its:
+            return set(), set()
+        job = unwrapped(self._reading)
+        taken = line_of(job.followed[-1]) if job is not self._reading and job.followed else None
+        own, others = set[str](), set[str]()
+        for each in its:
+            files = own if line_of(each.place) == taken else others
+            files.update(_file(word) for word in each.words[1:])
+        return own, others
 
     @cached_property
     def _groups(self) -> set[int]:

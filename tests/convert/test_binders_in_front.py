@@ -85,3 +85,13 @@ def test_what_a_rank_says_of_its_cores_binds_it_to_none(line: str, binds: bool) 
     text = f"{head}srun --mpi=none bash -c '{line}; ./t'\n"
     found = convert(classified({"run.sub": text}), Options({}))
     assert (loaded(found.job).get("bind", {}).get("cpus") == "none") is binds
+
+
+@pytest.mark.parametrize(("size", "may"), [("$SLURM_NNODES", True), ("2", False)])
+def test_of_a_command_that_may_start_ranks_it_is_not_said_that_nothing_binds_them(
+    size: str, may: bool
+) -> None:
+    found = _converted(f"#!/bin/bash\n#SBATCH -t 9\npin-mpirun -cores 0-9 -n {size} python t.py\n").findings
+    said = [each for each in found if each.became == "bind: cpus: local"]
+    assert [each.kind for each in said] == ["assumed" if may else "replaced"]
+    assert said[0].what.startswith("the command, which is asked for, may bind") is may

@@ -29,3 +29,26 @@ def test_which_of_them_it_is_is_told() -> None:
     said = [each.why for each in _converted().findings if each.what == "2 lines submit jobs"]
     assert len(said) == 1
     assert "this file is that of sbatch --parsable -t 600 -J big" in said[0]
+
+
+_WRITTEN = """#!/bin/sh
+cat > wells.sub <<E
+#!/bin/sh
+#SBATCH -N 3 -t 90
+export DEPTH=7
+srun --mpi=none ./dig
+E
+"""
+
+
+def _became(text: str) -> str:
+    found = convert(classified({"all.sh": text}), Options({}))
+    return next((each.why for each in found.findings if each.what.startswith("cat > ")), "")
+
+
+def test_a_script_that_is_written_for_another_job_is_not_said_to_be_the_jobs() -> None:
+    last = 'sbatch -t 1 --gres=gpu:1 --dependency=afterany:$a --wrap="echo done"\n'
+    assert "the script of another job" in _became(f"{_WRITTEN}a=$(sbatch --parsable wells.sub)\n{last}")
+    assert not _became(f"{_WRITTEN}sbatch wells.sub\n")
+    own = _WRITTEN.replace("#!/bin/sh\n", "#!/bin/sh\n#SBATCH -N 1 -n 1 -t 5\n", 1)
+    assert "the script of another job" in _became(f"{own}sbatch wells.sub\nsrun --mpi=none ./near\n")

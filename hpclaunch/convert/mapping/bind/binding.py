@@ -48,8 +48,9 @@ def of_srun(asked: Sequence[Asked], per_node: int | None, draft: Draft, options:
         draft.put(("bind", "memory"), "none", fact.places, given["cpu-bind"].written, why=why)
 
 
-def say_default(command: Command, draft: Draft) -> None:
-    """That the job binds ranks where srun was told nothing of it, and so did what the site had it do."""
+def say_default(command: Command, draft: Draft, *, may_start: bool = False) -> None:
+    """That the job binds ranks where srun was told nothing of it, and so did what the site had it do.
+    `may_start`: the command may start ranks in a way that is not read, and bind them."""
     programs = {layer.program for layer in layers(command.words)}
     told = any(key[0] == "bind" for key in draft.facts)
     if told or any(each.became.startswith("bind: ") for each in draft.findings):
@@ -58,6 +59,11 @@ def say_default(command: Command, draft: Draft) -> None:
     if "srun" in programs:
         why = f"{BESIDE_ITS_GPU}, and not what srun does"
         draft.say("replaced", (command.place,), "srun without --cpu-bind", became=became, why=why)
+    elif may_start:
+        what = "the command, which is asked for, may bind the ranks that it starts"
+        why = f"{BESIDE_ITS_GPU}; what its own words say of that is not read"
+        todo = "where it binds them write the same in `bind`"
+        draft.say("assumed", (command.place,), what, became=became, why=why, todo=todo)
     elif programs.isdisjoint((*MPI, *PER_GPU)):
         why = f"{BESIDE_ITS_GPU}; the script's shell binds nothing within what Slurm gives the job"
         todo = "where it is to have all of those cores write bind: {cpus: none, memory: none}"

@@ -132,7 +132,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     trials.ask_rounds(reading, run.command, draft, repeated.seed, swept)
     perhaps.ask(reading, run, draft)
     pyxis_variables.say(run.asked, draft)
-    binding.say_default(run.command, draft)
+    binding.say_default(run.command, draft, may_start=alone.may_start_ranks(run))
     rank_script.settle(draft)
     threads.put(launch.launcher, (run.command.place,), draft)
     size_variables.ask_of_batch(reading, run, launch.steps, launch.found, draft)

@@ -201,6 +201,11 @@ def is_one(run: Step, by: Layer | None) -> bool:
     return by is None and all(layer.program != "srun" for layer in layers(run.command.words))
 
 
+def may_start_ranks(run: Step) -> bool:
+    """Whether the run may start ranks itself, in a way that is not read."""
+    return run.ranks.doubt == _told([run.command])
+
+
 def _may_start(reading: ShellReading, command: Command, found: Allocation) -> bool:
     """Whether a command of the script's own may start ranks itself, as far as that is read of it: by a text,
     by words that name a starter, or by a script that is not given, where sbatch asks for more than one."""
