@@ -86,6 +86,27 @@ def test_nobody_is_told_of_defaults_where_something_else_binds(words: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--map-by ppr:2:socket:PE=6", ["6 cores"]),
+        ("--map-by ppr:2:socket:PE=6 --bind-to core", ["6 cores"]),
+        ("--bind-to hwthread --map-by slot:pe=3", ["3 hardware threads"]),
+        ("--map-by slot:PE=6 --mca hwloc_base_binding_policy core", ["6 cores"]),
+        ("-x OMPI_MCA_hwloc_base_binding_policy=core --map-by slot:PE=6", ["6 cores"]),
+        # No rank is bound, or a list has the CPUs of each.
+        ("--map-by slot:PE=6 --bind-to none", []),
+        ("--map-by slot:PE=6 --rankfile rf", []),
+        ("--map-by slot --bind-to core", []),
+    ],
+)
+def test_how_many_cores_each_rank_was_bound_to(words: str, said: list[str]) -> None:
+    findings = _converted(f"mpirun -np 8 {words} ./t").findings
+    assert [
+        each.what.partition(" binds each rank to ")[2] for each in findings if "each rank to" in each.what
+    ] == said
+
+
+@pytest.mark.parametrize(
     ("words", "ranks"),
     [
         ("--map-by ppr:2:socket", ASK),

@@ -41,20 +41,37 @@ _CPUS = re.compile(r"cpu-set|cpu-list|slot-list|(?:hwloc_base|hwloc_default)_(?:
 def by_itself(command: Command, layer: Layer, draft: Draft) -> None:
     """Who binds where no option of mpirun tells it: variables that it or the ranks read, or its defaults."""
     if any(_says_binding(each) for each in layer.options):
+        _say_cores(layer, command, draft)
         return
     given = {**dict(command.environment), **dict(command.prefix), **dict(_handed(layer))}
     for name, value in given.items():
         parameter = next((name.removeprefix(each) for each in _OF_OPENMPI if name.startswith(each)), "")
         if parameter and is_parameter(parameter):
             put_parameter(parameter, known(value), (command.place,), f"{name}={shown(value)}", draft)
+            _say_cores(layer, command, draft)
             return
     if ("bind", "cpus") in draft.facts or by_ranks.of_library(given, (command.place,), draft, by_mpirun=True):
         return
     what = f"{layer.called} {_BINDS.get(layer.program, 'without --bind-to binds by its own defaults')}"
-    mapped = layer.option("map-by")
-    if mapped is not None and (cores := _CORES_OF_RANK.search(known(mapped.value or ()) or "")):
-        what = f"{mapped.written} binds each rank to {cores[1]} cores"
+    what = _cores(layer, "cores") or what
     draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=BESIDE_ITS_GPU)
+
+
+def _cores(layer: Layer, kind: str) -> str | None:
+    """How many cores, or hardware threads, a rank is bound to by --map-by; None where it does not tell it."""
+    mapped = layer.option("map-by")
+    cores = _CORES_OF_RANK.search(known(mapped.value or ()) or "") if mapped is not None else None
+    return f"{mapped.written} binds each rank to {cores[1]} {kind}" if mapped and cores else None
+
+
+def _say_cores(layer: Layer, command: Command, draft: Draft) -> None:
+    """Where something says to which kind of thing ranks are bound, PE=n of --map-by says to how many of them
+    (mpirun(1), "PE=n"); nobody is told of it where no rank is bound, or a list has its CPUs."""
+    bound = layer.option("bind-to")
+    by_threads = bound is not None and (known(bound.value or ()) or "").lower().startswith("hwthread")
+    what = _cores(layer, "hardware threads" if by_threads else "cores")
+    if what is not None and ("bind", "cpus") not in draft.facts:
+        draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=BESIDE_ITS_GPU)
 
 
 def overruled(layer: Layer | None, names: Iterable[str]) -> list[str]:
