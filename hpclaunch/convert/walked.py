@@ -114,8 +114,8 @@ class Walk:
         return found
 
     def writes_script(self, place: Place, *, of_another: bool = False) -> bool:
-        """Whether a command on these lines writes a script that sbatch is given, and that is read: the one that
-        the job is made of, or one `of_another` job."""
+        """Whether a command on these lines writes a script that sbatch is given, and that is read: the one
+        that the job is made of, or one `of_another` job."""
         its, others = self._of_sbatch
         files = others - its if of_another else its
         return bool(files) and any(
