@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from hpclaunch.convert.draft import sayable, shown
+from hpclaunch.convert.lines_told import Told
 from hpclaunch.convert.mapping.around.logs import IN_LOGS
 from hpclaunch.convert.mapping.environment.sourced import not_given
 from hpclaunch.convert.mapping.slurm.numbers import no_run
@@ -30,7 +31,7 @@ from hpclaunch.convert.programs.names import (
 from hpclaunch.convert.programs.schedulers import scheduler_of
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Statement
 from hpclaunch.convert.shell.names import uses_of
-from hpclaunch.convert.untold import Told, is_made, program_of_statement, what_became
+from hpclaunch.convert.untold import is_made, program_of_statement, what_became
 from hpclaunch.convert.walked import Line, Walk, line_of
 from hpclaunch.readback.shell.statements import For, Simple
 from hpclaunch.readback.shell.values import shown as as_text
