@@ -43,7 +43,7 @@ from hpclaunch.convert.programs.names import (
     SUBMITTERS,
     any_of,
 )
-from hpclaunch.convert.reading import MOST, Command, ShellReading
+from hpclaunch.convert.reading import MOST, OF_SHELL, Command, ShellReading
 from hpclaunch.convert.secrets.values import (
     Secrets,
     ask_instead,
@@ -302,7 +302,7 @@ def _script(reading: ShellReading, inputs: Sequence[Input]) -> list[Place]:
 
 def _too_much(reading: ShellReading, secrets: Secrets) -> str:
     """Why nobody would wait for what becomes of it, "" for a launcher."""
-    if reading.count(PLUMBING) > MOST:
+    if reading.count(PLUMBING) > MOST or len(reading.commands) > OF_SHELL * MOST:
         return f"it has more than {MOST:,} commands, and no launcher has so many"
     if len({each.name for each in reading.assigned}) > MOST:
         return f"it gives a value to more than {MOST:,} variables, and no launcher has so many"

@@ -20,8 +20,8 @@ from hpclaunch.values.conversion import Place
 # Of a chain of variables that is longer nobody reads the lines.
 _MOST_USED = 200
 _MOST_LINES = 1000  # of a subshell
-# Commands but those of the shell, and variables: nobody would want a text with more to be converted.
-MOST = 10_000
+# Commands but the shell's own, and variables; with the shell's own so many times as many. None has more.
+MOST, OF_SHELL = 10_000, 3
 # The function of a command that a trap has; the names of its signals stand behind.
 TRAP = "trap"
 ENDS = frozenset(("EXIT", "0"))  # trap's names of a shell's end

@@ -110,3 +110,8 @@ def test_what_no_launcher_has_so_many_of_is_refused_with_that_reason(line: str, 
     assert what in found.refused
     assert not found.job
     assert convert(classified({"run.sub": _lines(line)(100)}), Options({})).job
+
+
+def test_commands_of_the_shell_s_own_may_be_more_but_not_any_number() -> None:
+    assert convert(classified({"run.sub": _lines("echo #")(10_001)}), Options({})).job
+    assert "commands" in convert(classified({"run.sub": _lines("echo #")(30_001)}), Options({})).refused

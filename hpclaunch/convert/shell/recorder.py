@@ -10,6 +10,7 @@ from hpclaunch.convert.programs.beside import PLUMBING, PREPARES
 from hpclaunch.convert.programs.layers import STARTERS
 from hpclaunch.convert.programs.plain import IN_FRONT, behind_env
 from hpclaunch.convert.reading import (
+    OF_SHELL,
     Assigned,
     Command,
     Source,
@@ -172,14 +173,17 @@ class Recorder(Values):
         return self.tried([self.on(why, way) for way in ways], or_none)
 
     def has_enough(self) -> bool:
-        """Whether there are more commands than `most`, but for those of the shell, or more variables. Ask it
-        between statements: one may take back what it found."""
+        """Whether there are more commands than `most`, but for those of the shell, with which they may be
+        OF_SHELL times as many, or more variables. Ask it between statements: one may take back what it
+        found."""
         if self.most is None:
             return False
         if len(self._last) > self.most:
             return True
         if len(self.commands) <= self.most:
             return False
+        if len(self.commands) > OF_SHELL * self.most:
+            return True
         for index in range(self._counted, len(self.commands)):
             self._others += program_of(self.commands[index].words) not in PLUMBING
         self._counted = len(self.commands)
