@@ -28,7 +28,7 @@ def undetermined(found: Conversion) -> set[str]:
     [
         'cloudrun job --image reg.example/fit:2 --dataset 7:/data --command "cd /data && ./inner.sh 0"',
         'on_all_hosts -f hosts "cd /work; LEVEL=4 bash -x ./inner.sh"',
-        "cloudrun job --image reg.example/fit:2 -- bash /work/inner.sh",
+        "cloudrun job --image reg.example/fit:2 -- bash /srv/inner.sh",
     ],
 )
 def test_what_a_command_gives_that_may_start_the_launcher_is_not_determined(line: str) -> None:
