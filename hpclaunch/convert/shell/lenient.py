@@ -13,7 +13,16 @@ from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.fields import Fields
 from hpclaunch.readback.shell.pieces import NOTHING, Parameter, Word, given, variable_of
 from hpclaunch.readback.shell.state import State
-from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, known_parts
+from hpclaunch.readback.shell.values import (
+    IfSet,
+    Part,
+    Unknown,
+    Value,
+    join,
+    known,
+    known_parts,
+    variable_alone,
+)
 
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
@@ -154,22 +163,22 @@ class LenientExpander(Expander):
             return [()]
         return super().values(expansion)
 
-    def _its_value(self, name: str) -> Value | None:
+    def _its_value(self, name: str) -> Value:
+        """The value of a variable or an argument as it stands, nothing where it has none."""
         arguments = self.state.arguments or ()
         if name.isdigit() and len(name) <= _MOST_DIGITS:
-            return arguments[int(name) - 1] if 0 < int(name) <= len(arguments) else None
+            return arguments[int(name) - 1] if 0 < int(name) <= len(arguments) else ()
         variable = self.state.get(name)
-        return variable.value if variable is not None and isinstance(variable.value, tuple) else None
+        return variable.value if variable is not None and isinstance(variable.value, tuple) else ()
 
     def _copied(self, name: str) -> str:
         """The variable whose value this one has, and no more, where nobody gave that one; "" for none."""
-        value = self._its_value(name)
-        part = value[0] if value is not None and len(value) == 1 else None
-        if not isinstance(part, Unknown) or part.kind != "variable" or not parameters.is_name(part.name):
+        copied = variable_alone(self._its_value(name))
+        if not parameters.is_name(copied):
             return ""
-        is_given = is_others(part.name) or self._is_to_come(part.name)
-        is_given |= part.name != name and self.state.get(part.name) is not None
-        return "" if is_given else part.name
+        is_given = is_others(copied) or self._is_to_come(copied)
+        is_given |= copied != name and self.state.get(copied) is not None
+        return "" if is_given else copied
 
     def _tested(self, fields: Fields, expansion: Parameter, values: list[Value] | None) -> None:
         name, operator = expansion.name, expansion.operator
@@ -259,11 +268,9 @@ class LenientExpander(Expander):
     def _filled_or_not(self, word: Word) -> Word:
         name = variable_of(word)
         if not name and len(word.pieces) == 1 and isinstance(word.pieces[0], pieces.Given):
-            value = word.pieces[0].value
-            part = value[0] if len(value) == 1 else None
-            if isinstance(part, Unknown) and part.kind == "variable":
-                is_unset = self.nobody_tested(part.name) or self.nobody_gave(part.name)
-                name = part.name if is_unset or self._is_only_copied(part.name) else ""
+            alone = variable_alone(word.pieces[0].value)
+            is_unset = self.nobody_tested(alone) or self.nobody_gave(alone) or self._is_only_copied(alone)
+            name = alone if is_unset else ""
         copied = self._copied(name)
         name = copied if self._is_only_copied(copied) else name
         if self.nobody_gave(name) or self.nobody_tested(name) or self._is_only_copied(name):

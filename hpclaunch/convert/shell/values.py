@@ -10,7 +10,7 @@ from hpclaunch.convert.shell.places import Files
 from hpclaunch.readback.shell.evaluate import Shell
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.statements import Assignment
-from hpclaunch.readback.shell.values import Unknown, Value, shown
+from hpclaunch.readback.shell.values import Unknown, Value, shown, variable_alone
 from hpclaunch.values.conversion import Place
 
 # Characters of values that count no more: of a text that grows by a word in each of thousands of lines, the
@@ -88,13 +88,9 @@ class Values(Shell):
     def _note_copy(self, name: str) -> None:
         variable = self.state.get(name)
         value = variable.value if variable is not None else None
-        part = value[0] if isinstance(value, tuple) and len(value) == 1 else None
-        if (
-            isinstance(part, Unknown)
-            and part.kind == "variable"
-            and self.place in self.wanted.get(part.name, ())
-        ):
-            self._copies.setdefault(part.name, set()).add(self.place)
+        copied = variable_alone(value) if isinstance(value, tuple) else ""
+        if self.place in self.wanted.get(copied, ()):
+            self._copies.setdefault(copied, set()).add(self.place)
 
     def is_only_copied(self, name: str) -> bool:
         """Whether nothing but other variables has asked for its value."""

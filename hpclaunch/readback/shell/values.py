@@ -107,6 +107,12 @@ def known_parts(value: Value) -> str:
     return "".join(part for part in value if isinstance(part, str))
 
 
+def variable_alone(value: Value) -> str:
+    """The variable that the value is, and no more; "" for any other value."""
+    part = value[0] if len(value) == 1 else None
+    return part.name if isinstance(part, Unknown) and part.kind == "variable" else ""
+
+
 def base_name(word: Value) -> str:
     """The last part of a path, also where the folder is not known ($MPI_HOME/bin/mpirun), "" where it is not
     known itself."""

@@ -4,13 +4,13 @@ import re
 from itertools import takewhile
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.ways import PLACE
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known
 
 # [ -f FILE ] and its like, and tests of what a command writes.
 _OF_FILES = re.compile(r"(?:^|[\s!(])-[bcdefghkLNOGprsStuwx]\s|\$\(|`")
-_PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")
 _LOOK = that("looks", "texts", "words") | {"command", "type"}
 _TODO = "let the command look at that itself, or do not submit the job"
 
@@ -39,7 +39,7 @@ def say(reading: ShellReading, run: Command, draft: Draft) -> None:
 def _looks(condition: str) -> str:
     """The command of the condition, where it looks at a file or at what a command writes; "" where it asks
     for a variable alone, or how a step ended."""
-    text = _PLACE.sub("", condition).removeprefix("if ")
+    text = PLACE.sub("", condition).removeprefix("if ")
     text = text[5:-1] if text.startswith("not (") else text
     text = text.removeprefix("! ")
     if "$?" in text:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.ways import PLACE
 from hpclaunch.convert.mapping.slurm.batch.asked import number
 from hpclaunch.convert.mapping.words import hosts, made
 from hpclaunch.convert.reading import Assigned, Command, Loop, ShellReading
@@ -21,7 +22,6 @@ FAILED = re.compile(
     re.IGNORECASE,
 )
 _OF_SEQ = re.compile(r"\$\(seq (?:-w )?(\d{1,9}) [^\s-]\S*\)")  # of which the end is not told
-_PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")  # before a condition
 
 
 def say_rounds(command: Command, draft: Draft) -> None:
@@ -224,6 +224,6 @@ def uses_of(reading: ShellReading, command: Command) -> set[str]:
 
 def _tested(condition: str) -> str:
     """The command that a condition of a list is, whether it did well or not."""
-    text = _PLACE.sub("", condition)
+    text = PLACE.sub("", condition)
     text = text[5:-1] if text.startswith("not (") else text
     return "" if text.startswith(("if ", "case ")) else " ".join(text.split())

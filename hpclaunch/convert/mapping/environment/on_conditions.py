@@ -4,12 +4,12 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from hpclaunch.convert.mapping.around.ways import PLACE
 from hpclaunch.convert.mapping.environment.in_order import Prepared
 from hpclaunch.convert.mapping.words.texts import Raw, submitters
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known
 
-_PLACE = re.compile(r"^[^:]*:\d+(?:-\d+)?: ")
 _TEST = re.compile(
     r"(?:\[\[?|test)\s[^`;&|]*|(?:command -v|type|which|hash)\s+[\w.-]+(?:\s*&?\d?>\S+|\s*2>&1)*"
 )
@@ -24,7 +24,7 @@ def guarded(reading: ShellReading, found: Sequence[Prepared]) -> Iterator[tuple[
     condition that no rank can look at."""
     before, chain = "", ""  # the text of the one before, and of the first of those that && and || join
     for each in found:
-        conditions = [_PLACE.sub("", condition) for condition in each.conditions]
+        conditions = [PLACE.sub("", condition) for condition in each.conditions]
         last = conditions[-1] if conditions else ""
         fails = last.startswith("not (")
         condition = last[5:-1] if fails else last.removeprefix("if ")
