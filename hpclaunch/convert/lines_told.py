@@ -132,7 +132,7 @@ MAY_START = Told(
     "it may start ranks, and is no way of starting them that is known",
     "where it is the run write the command without what stands before it, and convert again",
 )
-MAY_START_FILE = Told("unread", "", other_starts.WHY, other_starts.TODO)
+MAY_START_FILE = Told("unread", "", other_starts.WHY, other_starts.ADVICE)
 HOSTS = Told("replaced", "", "the scheduler knows the hosts of a job")
 IN_COMMAND = Told("carried", "", "the text of the function is in the command that calls it")
 FILE = Told(

@@ -11,7 +11,7 @@ WHY = (
     "it may start another of these files, and is no way of starting one that is known: the image, the "
     "mounts, the variables and the arguments that it gives are not in the job"
 )
-TODO = "where it does, write these in the job file, and give the arguments with --args"
+ADVICE = "where it does, write these in the job file, and give the arguments with --args"
 # In the table of the launch, where no line tells a fact.
 DOUBT = "what the command says that may start another of these files"
 _BY_SHELL = r"\b(?:ba|da|k|z)?sh[ \t]+(?:-\w+[ \t]+)*(?:[^\s;&|\"']*/)?"
