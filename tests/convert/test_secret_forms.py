@@ -215,6 +215,14 @@ def test_a_name_that_begins_or_ends_like_one_is_none(name: str) -> None:
     assert not is_secret(name)
 
 
+@pytest.mark.parametrize("name", ["GENERATE_SSH_KEY", "CREATE_TOKEN", "SKIP_AUTH", "PERMIT_EMPTY_PASSWORD"])
+def test_what_is_to_be_done_with_one_is_one_only_where_it_looks_so(name: str) -> None:
+    assert not is_secret(name)
+    for word in ("true", "1", "skip", "server.key"):
+        assert hide(f"export {name}={word}") == f"export {name}={word}"
+    assert hide(f"export {name}=Xc0ffee77Xc0") == f"export {name}=***"
+
+
 def test_the_path_of_what_is_started_is_no_secret_whatever_its_variable_is_called(tmp_path: Path) -> None:
     run = "srun --mpi=pmi2 -n 8 $PW -i x.in"
     text = f"#!/bin/bash\n#SBATCH -N 2 --gres=gpu:4 -t 30\nPW=/opt/qe/bin/pw.x\nGATE_PW=x/{S}\n{run}\n"

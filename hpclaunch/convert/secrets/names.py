@@ -22,6 +22,11 @@ _SECRET = re.compile(
     r"|(?<!SORT)(?<!PUBLIC)(?<!PRIMARY)(?<!CACHE)(?<!ROUTING)_KEY)$",
     re.IGNORECASE,
 )
+# What a script is to do with one, GENERATE_SSH_KEY=true: it is a secret where it looks like one.
+_DONE_WITH = re.compile(
+    r"^(?:ALLOW|CHECK|CREATE|DISABLE|ENABLE|GEN|GENERATE|HAS|IGNORE|NEEDS?|NO|PERMIT|REQUIRES?|RESET|ROTATE|SKIP)_",
+    re.IGNORECASE,
+)
 # One of these is in each of them: to search a name for all takes ten times as long.
 _IN_SECRETS = (
     *("PASS", "PAT", "PW", "SECRET", "KEY", "CRED", "AUTH", "TOKEN", "WEBHOOK", "_AK", "_SK"),
@@ -105,6 +110,10 @@ _PASS, _ROUND = re.compile(r"^PASS$"), re.compile(r"[0-9]{1,2}")  # which pass i
 @lru_cache(maxsize=1 << 16)  # names of a long text: each is asked about again and again
 def is_secret(name: str) -> bool:
     """Whether a variable or an option of that name has a secret for its value."""
+    return _names_one(name) and _DONE_WITH.match(name) is None
+
+
+def _names_one(name: str) -> bool:
     large = name.upper()
     if name.isascii() and not any(part in large for part in _IN_SECRETS):
         return False
@@ -123,6 +132,8 @@ def _look(name: str) -> re.Pattern[str] | None:
         return _PERHAPS[name]
     if is_secret(name):
         return None
+    if _names_one(name):
+        return _DRAWN
     return next((look for names, look in _BY_LOOK if names.search(name)), None)
 
 
