@@ -32,6 +32,7 @@ PERHAPS = Told(
     "see whether what that line starts needs it",
 )
 PLUMBING = Told("without effect", "shell plumbing: ", "it has no effect on what is launched")
+LEAVES = Told("without effect", "", "it leaves an environment, and nothing of the job is in one then")
 STATE = Told("carried", "shell plumbing: ", "the commands behind it have their words as it leaves them")
 CONDITION = Told("carried", "conditions: ", "what depends on them is told where it stands")
 ROUNDS = Told("carried", "a loop: ", "what its rounds do is told where it stands")

@@ -8,7 +8,7 @@ from hpclaunch.convert import lines_told
 from hpclaunch.convert.draft import sayable, shown
 from hpclaunch.convert.lines_told import Told
 from hpclaunch.convert.programs.beside import PLUMBING, PREPARES, that
-from hpclaunch.convert.programs.environments import LOADERS
+from hpclaunch.convert.programs.environments import LOADERS, leaves
 from hpclaunch.convert.programs.layers import PER_GPU, STARTERS, layers
 from hpclaunch.convert.programs.names import MAY_START, REMOTE
 from hpclaunch.convert.programs.plain import IN_FRONT
@@ -74,6 +74,8 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return lines_told.CALL
     if walk.no_run and program in LOADERS:
         return lines_told.SET_UP
+    if leaves(tuple(map(text_of, part.words))):
+        return lines_told.LEAVES
     told = _BY_PROGRAM.get(program)
     if told is not None:
         return told(statement, part, walk)

@@ -97,3 +97,15 @@ def test_a_range_of_nodes_is_said_where_no_line_tells_how_many_they_are(
     found = convert(classified({"run.sh": f"#!/bin/bash\n{head}\n{line}\n"}), Options({}))
     its = [each for each in found.findings if _RANGE in each.why]
     assert [(each.kind, each.became) for each in its] == [("assumed", "nodes: 1")] * said
+
+
+@pytest.mark.parametrize("rank", ["--node_rank={}", "--node_rank {}", "--node-rank={}"])
+@pytest.mark.parametrize(("first", "second", "is_one"), [(0, 1, True), (0, 0, False), ("$1", "$1", False)])
+def test_a_line_for_each_node_is_one_run(rank: str, first: object, second: object, *, is_one: bool) -> None:
+    line = "torchrun --nnodes=2 --nproc_per_node=4 {} --master_addr=h --master_port=29500 till.py\n"
+    text = "#!/bin/bash\n" + "".join(line.format(rank.format(each)) for each in (first, second))
+    found = convert(classified({"run.sh": text}), Options({}))
+    asked = loaded(found.job)["command"] == ASK
+    assert asked is not is_one
+    its = [each.places[0].line for each in found.findings if "run on another node" in each.why]
+    assert its == ([2] if is_one else [])

@@ -113,3 +113,20 @@ def test_what_goes_to_another_machine_is_told_by_what_it_starts_there(remote: st
     found = convert(classified({"go.sh": text}), Options({}))
     (told,) = [each.why for each in found.findings if each.what.startswith("ssh ")]
     assert told.startswith(why)
+
+
+@pytest.mark.parametrize(
+    "line", ["conda deactivate", "source deactivate", ". v/bin/deactivate", "deactivate"]
+)
+def test_what_leaves_an_environment_behind_the_run_has_no_effect_and_is_no_file_that_is_missed(
+    line: str,
+) -> None:
+    found = convert(classified({"job.sub": f"{_HEAD}srun python reap.py\n{line}\n"}), Options({}))
+    (its,) = [each for each in found.findings if each.places and each.places[0].line == 4]
+    assert (its.kind, its.what) == ("without effect", line)
+
+
+def test_an_environment_that_is_left_in_front_of_the_run_is_left_by_the_ranks() -> None:
+    found = convert(classified({"job.sub": f"{_HEAD}source deactivate\nsrun python reap.py\n"}), Options({}))
+    assert "source deactivate; " in found.job
+    assert not any("was not given" in each.why for each in found.findings)

@@ -51,3 +51,9 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     if any(each.name in ("module", "script") for each in options):
         return Layer(""), []  # the word behind it is no program
     return Layer(program, tuple(options), (words[1],)), rest
+
+
+def leaves(words: Sequence[Value]) -> bool:
+    """Whether it leaves an environment: conda deactivate, deactivate of Python's venv, source deactivate."""
+    behind = words[1:] if program_of(words) in CONDAS.union(("source", ".")) else words
+    return bool(behind) and program_of(behind) == "deactivate"

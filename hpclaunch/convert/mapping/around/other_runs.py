@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, alike, fallbacks, is_preparation, likelier
 from hpclaunch.convert.reading import Command
 from hpclaunch.readback.shell.values import shown
@@ -107,7 +108,13 @@ def _ask_alike(run: Step, others: Sequence[Step], draft: Draft, todo: str) -> No
 
 
 def ask_for_one(run: Step, others: Sequence[Command], draft: Draft) -> None:
-    """The question which of several launches the job's command is, where no step of a job is like them."""
+    """The question which of several launches the job's command is, where no step of a job is like them. One
+    that differs in --node_rank alone is the run, on another node."""
+    its = [each for each in others if rendezvous.on_another_node(each.words, run.command.words)]
+    for each in its:
+        why = "it is the run on another node, and the job starts the ranks of each"
+        draft.say("replaced", (each.place,), " ".join(map(shown, each.words)), why=why)
+    others = [each for each in others if each not in its]
     if not others:
         return
     listed = _listed([" ".join(map(shown, each.words)) for each in others])

@@ -35,7 +35,8 @@ _OF_PROCESS = {
     ),
 }
 # Not a configuration that was forgotten, but software of the machine or an environment of the user's.
-_ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|(?:^|/)activate$|conda\.sh$")
+_ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|(?:^|/)(?:de)?activate$|conda\.sh$")
+_OF_CONDA = ("activate", "deactivate")  # `source activate` finds them where PATH leads (bash(1), "source")
 _SET = LOADERS | {"source", "eval"}
 _FIRST = (-1, 0)  # before all commands
 
@@ -175,8 +176,8 @@ def _from_ranks(reading: ShellReading, run: Command, sourced: Sourced, name: str
     """The path of a file as the ranks find it, who start where the script is when it comes to the run. Where
     that is not told the draft says so."""
     at, start = (path(each) if each else "." for each in (sourced.folder, run.folder))
-    if at is None or start is None or at == start or name.startswith("/") or name == "activate":
-        return name  # `source activate` finds conda's, which PATH leads to (bash(1), "source")
+    if at is None or start is None or at == start or name.startswith("/") or name in _OF_CONDA:
+        return name
     whole = normpath(join(at, name))
     if whole.startswith("/"):
         return whole

@@ -21,7 +21,7 @@ from hpclaunch.values.conversion import Kind, Place
 
 # What a login has of these the submitter's shell has too; the others set variables of their own alone.
 OF_LOGIN = re.compile(
-    r"(?:^|/)(?:\.bashrc|\.bash_profile|\.bash_login|\.profile|\.bash_aliases|activate|conda\.sh|mamba\.sh"
+    r"(?:^|/)(?:\.bashrc|\.bash_profile|\.bash_login|\.profile|\.bash_aliases|(?:de)?activate|conda\.sh|mamba\.sh"
     r"|setup-env\.sh|modules\.sh|init/(?:ba)?sh)$|^/etc/(?:profile(?:\.d/[\w.-]+)?|bash\.?bashrc|bashrc)$"
 )
 # What these write sets up their own shell functions and variables.

@@ -216,6 +216,15 @@ def own_addresses(words: Sequence[Value]) -> list[Value]:
     return found
 
 
+def on_another_node(words: Sequence[Value], of: Sequence[Value]) -> bool:
+    """Whether two commands differ in --node_rank, and in addresses that are not told, alone."""
+    own = own_addresses(words)
+    rows = zip(words, of, own, strict=False)
+    return own == own_addresses(of) and any(
+        mine != other and _own("node_rank") in here for mine, other, here in rows
+    )
+
+
 def in_texts(words: Sequence[Value], stand_ins: Mapping[str, str]) -> tuple[list[Value], frozenset[str]]:
     """The words, with what ranks have for the script's variables also in texts that were quoted twice, where
     a variable stands as it was written; and the variables that were there. One that ranks cannot have is
