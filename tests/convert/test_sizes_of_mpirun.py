@@ -48,6 +48,17 @@ def converted(lines: str, *arguments: str) -> Conversion:
             "4",
             "2",
         ),
+        # As mpirun of Open MPI 4.1 starts them: 4 on 2 nodes, and as many as there are slots beside --map-by.
+        ("#SBATCH -N 2 -n 8\nexport OMPI_MCA_rmaps_ppr_n_pernode=2\nmpirun ./t", "2", "2"),
+        (
+            "#SBATCH -N 2 -n 8 --ntasks-per-node=4\n"
+            "export OMPI_MCA_rmaps_ppr_n_pernode=2\nmpirun --map-by core ./t",
+            "2",
+            "4",
+        ),
+        ("export I_MPI_PERHOST=4\nmpirun -n 8 -f hosts ./t", "2", "4"),
+        ("export I_MPI_PERHOST=4\nmpirun -n 8 -ppn 2 -f hosts ./t", "4", "2"),
+        ("#SBATCH -N 2\nexport I_MPI_PERHOST=all\nmpirun ./t", "2", ASK),
         ("#SBATCH -N 2 --ntasks-per-node=8\nprun ./t", "2", "8"),
         ("#SBATCH -N 2 --ntasks-per-node=8\nmpiexec.slurm -n 16 ./t", "2", "8"),
         ("#SBATCH -N 4\nmpirun -np 8 --map-by ppr:4:node ./t", "2", "4"),

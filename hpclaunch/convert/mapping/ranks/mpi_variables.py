@@ -1,4 +1,4 @@
-"""What variables of Open MPI tell its mpirun, where no option does."""
+"""What variables of Open MPI and Intel MPI tell their mpirun, where no option does."""
 
 from collections.abc import Mapping
 
@@ -8,6 +8,11 @@ from hpclaunch.convert.programs.mpirun import ENV_LIST, listed
 from hpclaunch.convert.reading import Command
 from hpclaunch.readback.shell.values import Value, join, known, shown
 
+# Ranks on a node: of Open MPI 1.8 to 4.1 (ompi_info --param rmaps all), and of Intel MPI ("Hydra Environment
+# Variables").
+_OF_OPEN_MPI = ("OMPI_MCA_rmaps_ppr_n_pernode", "OMPI_MCA_rmaps_base_n_pernode")
+_PER_NODE = {"mpirun": (*_OF_OPEN_MPI, "I_MPI_PERHOST"), "mpiexec.hydra": ("I_MPI_PERHOST",)}
+
 
 def with_variables(layer: Layer, command: Command) -> Layer:
     """The layer with what the variables of the command give."""
@@ -16,8 +21,9 @@ def with_variables(layer: Layer, command: Command) -> Layer:
 
 def with_given(layer: Layer, given: Mapping[str, Value]) -> Layer:
     """The layer with what variables give where no option does: the variables that are listed for its ranks,
-    and the mapping, which of Open MPI 4 is OMPI_MCA_rmaps_base_mapping_policy, of PRRTE
-    PRTE_MCA_rmaps_default_mapping_policy (mpirun(1) of Open MPI 5, "Deprecated MCA parameters")."""
+    how many ranks a node has, and the mapping, which of Open MPI 4 is OMPI_MCA_rmaps_base_mapping_policy, of
+    PRRTE PRTE_MCA_rmaps_default_mapping_policy (mpirun(1) of Open MPI 5, "Deprecated MCA parameters")."""
+    layer = _with_ranks(layer, given)
     if layer.program != "mpirun":
         return layer
     variables = known(given.get(f"OMPI_MCA_{ENV_LIST}", ()))
@@ -33,3 +39,13 @@ def with_given(layer: Layer, given: Mapping[str, Value]) -> Layer:
                 option = Option("mca", join([f"{name}=", *value]), f"{prefix}{name}={shown(value)}")
                 return Layer(layer.program, (*layer.options, option), layer.words)
     return layer
+
+
+def _with_ranks(layer: Layer, given: Mapping[str, Value]) -> Layer:
+    if any(map(layer.option, ("npernode", "pernode", "npersocket", "map-by"))):
+        return layer
+    name = next((each for each in _PER_NODE.get(layer.program, ()) if each in given), None)
+    if name is None:
+        return layer
+    option = Option("npernode", given[name], f"{name}={shown(given[name])}")
+    return Layer(layer.program, (*layer.options, option), layer.words)
