@@ -63,9 +63,9 @@ def reached(reading: ShellReading, command: Command, export: Export, draft: Draf
             continue
         # --cleanenv keeps none of Singularity's own from it (apptainer(1), "Environment variables").
         is_its_own = owner(name) == "runtime" and export.written.startswith("singularity")
-        if export.everything or name in named or is_its_own:
+        if export.everything or name in named or is_its_own or owner(name) in ("srun", "enroot"):
             found.append(Handed(name, value, places))
-        elif owner(name) not in ("srun", "enroot") and name not in by_x:
+        elif name not in by_x:
             kept_back.append(Handed(name, value, places))
     found += [Handed(name, value, export.places) for name, value in named.items() if value is not None]
     if kept_back:
