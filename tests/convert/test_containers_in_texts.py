@@ -53,6 +53,8 @@ def test_the_image_of_a_script_of_the_ranks_is_told(start: str) -> None:
         ("./each.py apptainer /i/t.sif --with 'x y'", ["/i/t.sif"]),
         ("./each.sh --image=/i/t.sqsh ./t", ["--image=/i/t.sqsh"]),
         ("./each.sh a.sif:b", []),
+        ("ElmerSolver case.sif", []),  # Elmer's solver input file
+        ("/opt/elmer/bin/ElmerSolver_mpi case.sif", []),
         ('./each.sh "lab launch --from /i/t.simg ./{1}" ::: a b', ["/i/t.simg"]),
         ('./each.sh "lab launch --from /i/t.simg.old ./{1}" ::: a b', []),
     ],

@@ -62,6 +62,10 @@ def _of(lines: str) -> tuple[dict[str, Any], Conversion]:
         ("export WARM_MPI_ROOT=/opt/openmpi-4.1\nmpirun -np 8 ./app", "pmix"),
         ("export PATH=/opt/openmpi/bin:$PATH\nmodule load impi\nmpirun -np 8 ./app", "pmi2"),
         ("docker run --gpus all nvcr.io/nvidia/x:1 mpirun -np 8 ./app", "pmix"),
+        ("export MPIFC=mpiifort\nmpirun -np 8 ./app", "pmi2"),
+        ("/opt/warm/bin/mpiicx -o app app.c\nmpirun -np 8 ./app", "pmi2"),
+        ("module load openmpi/4.1\nmpiicc -o old old.c\nmpirun -np 8 ./app", "pmix"),
+        ("mpirun -np 8 bash -c './app.$PMI_RANK'", "pmi2"),
     ],
 )
 def test_what_tells_whose_it_is_tells_how_ranks_find_each_other(lines: str, mpi: str) -> None:
@@ -169,3 +173,10 @@ def test_what_is_no_mpi_or_is_taken_away_again_tells_none(lines: str) -> None:
     _, found = _of(f"{lines}\nmpirun -np 8 ./app")
     (assumed,) = [each for each in found.findings if each.kind == "assumed" and each.key == "mpi"]
     assert "which nothing tells" in assumed.why
+
+
+def test_numbers_of_either_kind_that_a_wrapper_reads_tell_no_library() -> None:
+    _, found = _of("mpirun -np 8 bash -c './app.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}'")
+    assert [each.became for each in found.findings if each.kind == "assumed" and each.key == "mpi"] == [
+        "mpi: pmix"
+    ]

@@ -215,3 +215,11 @@ def test_a_variable_that_no_job_can_have_is_told(option: str, left: list[str]) -
     text = f"#!/bin/bash\n#SBATCH -N 2\nsrun singularity exec {option} x.sif ./t\n"
     found = convert(classified({"run.sh": text}), Options({}))
     assert [each.what for each in found.findings if "exec --env" in each.what] == left
+
+
+@pytest.mark.parametrize(("image", "is_file"), [("docker://reg.lab/cfd/solver:2", False), ("s.sif", True)])
+def test_only_of_a_file_it_is_said_that_no_site_runs_it(image: str, *, is_file: bool) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2\nsrun apptainer exec {image} ./solve\n"
+    refused = convert(classified({"go.sh": text}), Options({})).refused
+    assert "containers of Singularity or Apptainer" in refused
+    assert ("runs a .sif image" in refused) is is_file

@@ -9,6 +9,7 @@ from hpclaunch.convert.families.docker_ssh import are_beside
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.schedulers import other_schedulers
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
+from hpclaunch.convert.programs.flags import leading
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, REMOTE, STEPS, any_of
 from hpclaunch.convert.programs.schedulers import scheduler_of
@@ -122,12 +123,12 @@ def _starts_ranks(reading: ShellReading) -> bool:
 
 def _singularity(reading: ShellReading) -> Refusal | None:
     for command in unwrapped(reading).commands:
-        if in_image(layers(command.words)) is not None:
-            reason = (
-                "containers of Singularity or Apptainer: hpclaunch's are of Pyxis and Kubernetes, and "
-                "neither runs a .sif image"
-            )
-            return Refusal("singularity", command.place, reason)
+        layer = in_image(layers(command.words))
+        if layer is not None:
+            reason = "containers of Singularity or Apptainer: hpclaunch's are of Pyxis and Kubernetes"
+            is_of_registry = layer.words and leading(layer.words[0]).startswith("docker:")
+            its = "" if is_of_registry else ", and neither runs a .sif image"
+            return Refusal("singularity", command.place, f"{reason}{its}")
     return None
 
 

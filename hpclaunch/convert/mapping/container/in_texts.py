@@ -25,6 +25,8 @@ _OF_FILE = (
 )
 # An image as a word, or as the value of an option.
 _FILE = re.compile(r"^(?:--?[\w-]+=)?[^\s=,:]+\.(?:sif|simg|sqsh|sqfs)$")
+# Its solver input files end as images do ("ElmerSolver Manual", .sif).
+_OF_ELMER = re.compile(r"Elmer(?:Solver|Grid)")
 # A line that starts a container, wherever it stands: in a function that is handed over, in a text, or by a
 # site's own program, which is named after the one that it calls (docker-gpu run).
 _STARTS_ONE = re.compile(
@@ -62,7 +64,7 @@ def say(reading: ShellReading, run: Step, scripts: Sequence[Source], draft: Draf
     ):  # whose texts were read; those of another, as parallel's, were not
         words = [piece for word in words for piece in word.split()]
     file = next((each for each in words if _FILE.search(each)), "")
-    if file and program_of(run.words) not in _WITH_FILES:
+    if file and program_of(run.words) not in _WITH_FILES and not _OF_ELMER.match(program_of(run.words)):
         draft.say("left", (run.command.place,), file, why=_OF_FILE, todo=_TODO)
 
 

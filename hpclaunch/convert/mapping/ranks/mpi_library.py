@@ -59,6 +59,11 @@ _READS = {
     "PRTE_MCA_": OPEN_MPI,
     "OPAL_": OPEN_MPI,
 }
+# Its compilers for Intel's own ("Intel MPI Library Developer Reference", "Compilation Commands").
+_COMPILERS = re.compile(r"(?:^|[\s/])(mpii(?:fort|fx|cc|cx|cpc|cpx))$")
+# Which Hydra sets in each rank, and Open MPI's mpirun does not (src/pm/hydra of MPICH).
+_BY_HYDRA = re.compile(r"\b(?:PMI_RANK|PMI_SIZE|MPI_LOCALRANKID|MPI_LOCALNRANKS)\b")
+_BY_OPEN_MPI = "OMPI_COMM_WORLD_"
 _BEFORE = ("", "intel-", "intel_")  # what may stand before an MPI's own name
 _TAKES_AWAY = ("unload", "rm", "del", "remove")
 _CHANGES = ("swap", "switch")
@@ -156,6 +161,8 @@ def _told(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Lib
     yield from _of_mpd(reading)
     yield from _named(text for text in words if "nvcr.io/" in text)
     yield from (Library(MPICH, text) for text in words if program_of([(text,)]) in BY_WRAPPED)
+    yield from _of_compilers(reading, command)
+    yield from _of_numbers(reading)
 
 
 def _of_folders(reading: ShellReading, command: Command) -> Iterator[Library]:
@@ -178,6 +185,21 @@ def _of_mpd(reading: ShellReading) -> Iterator[Library]:
     for each in reading.of(*_MPD):
         text = shown(each.words[0])
         yield Library(named(text) or _OF_MPD, text)
+
+
+def _of_compilers(reading: ShellReading, command: Command) -> Iterator[Library]:
+    """What the script compiles with, or has in a variable for what does."""
+    exported = (shown(value) for _, value in command.environment)
+    for text in (*exported, *(shown(word) for each in reading.commands for word in each.words[:1])):
+        if found := _COMPILERS.search(text[-_LONGEST:]):
+            yield Library(INTEL_MPI, found[1])
+
+
+def _of_numbers(reading: ShellReading) -> Iterator[Library]:
+    """Numbers of ranks that its files read, where they read none of Open MPI's."""
+    texts = [each.text for each in reading.sources]
+    if not any(_BY_OPEN_MPI in text for text in texts):
+        yield from (Library(MPICH, found[0]) for text in texts if (found := _BY_HYDRA.search(text)))
 
 
 def _of_lsf(reading: ShellReading) -> Iterator[str]:
