@@ -62,6 +62,7 @@ class Draft:
         self.of_script: dict[Finding, int] = {}  # those that say the script's nodes, where its run has others
         self.refused = ""
         self.not_given = ""  # the name of a script that a job is, and that is not among the files
+        self.by_scripts: dict[str, Place] = {}  # variables that the ranks' own scripts set, with a line
         self.to_fill_in: set[str] = set()  # variables for what others fill in: no shell has them
         self.secrets: dict[str, str] = {}  # values of secrets that no text has beside their names, with these
         self._counts: Counter[str] = Counter()

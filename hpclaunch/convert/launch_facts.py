@@ -174,6 +174,7 @@ def _by_command(fact: LaunchFact, draft: Draft, secrets: Secrets) -> LaunchFact:
     if command is not None and not command.is_open:
         told_of = {name for name, _ in found}  # with the lines that say it
         found += [(name, command.places) for name in _set_in(command.value) if name not in told_of]
+    found += [(name, (place,)) for name, place in draft.by_scripts.items()]
     found = [each for each in found if each[0] not in keys]
     if not found:
         return fact

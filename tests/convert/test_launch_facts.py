@@ -243,6 +243,39 @@ def test_what_the_command_exports_is_of_the_environment(lines: str, told: str) -
     assert bool(fact.places) == (told != "none")
 
 
+_OF_RANKS = """#!/bin/bash
+# don't export NOT=1
+export UCX_TLS=rc HOST_LIB="a b"  # export NOR=1
+STEPS=3
+PACE=4; export PACE
+IFS=, read -ra LIST <<< a,b
+cat > later.sh <<EOF
+export H=1
+EOF
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "of_ranks", "told"),
+    [
+        ("srun bash work.sh", _OF_RANKS + "./solve $STEPS", "UCX_TLS, HOST_LIB, PACE by the command"),
+        ("export SEED=4\nsrun ./work.sh", "export SEED=5 N=2\n./solve", "SEED; N by the command"),
+        ("srun ./work.sh", "[ -d /raid ] && export CACHE=/raid\n./solve", "CACHE by the command"),
+        ("srun ./work.sh", "LD_PRELOAD=/x.so ./solve", "LD_PRELOAD by the command"),
+        ("srun ./work.sh", "N=2\n./solve $N", "none"),
+        ("srun ./work.sh", "export A='\n./solve", "none"),
+    ],
+)
+def test_what_a_script_of_the_ranks_exports_is_of_the_environment(
+    lines: str, of_ranks: str, told: str
+) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4\n"
+    files = {"run.sh": f"{head}{lines}\n", "work.sh": f"{of_ranks}\n"}
+    fact = _facts(convert(classified(files), Options({})))["environment"]
+    assert fact.told == told
+    assert bool(fact.places) == (told != "none")
+
+
 @pytest.mark.parametrize(
     ("sources", "env", "told", "places"),
     [

@@ -12,7 +12,14 @@ from hpclaunch.convert.mapping.around import beyond, one_step, steps, surroundin
 from hpclaunch.convert.mapping.bind import binding, by_ranks, rank_script
 from hpclaunch.convert.mapping.container import enroot, images, in_texts, joined, mounts
 from hpclaunch.convert.mapping.container import options as container_options
-from hpclaunch.convert.mapping.environment import exported, handed_on, reached, set_again, sourced
+from hpclaunch.convert.mapping.environment import (
+    by_rank_scripts,
+    exported,
+    handed_on,
+    reached,
+    set_again,
+    sourced,
+)
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import (
     launchers,
@@ -124,6 +131,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     run_command.put(reading, run, words, around, draft, image=image)
     of_ranks = rank_script.texts(run, _scripts(launch, files), reading.commands)
     numbers_in_texts.say_of_scripts(reading, of_ranks, draft)
+    by_rank_scripts.note(of_ranks, draft)
     handed = {*dict(later), *dict(run.command.environment), *dict(run.command.prefix)}
     read_by_programs.put(reading, words, handed, draft, by_srun=launch.by is None)
     if launch.by is None and not image and not alone.is_one(run, launch.by):
