@@ -33,6 +33,8 @@ _DEFAULT = re.compile(r"\$\{\w+:?[-=+](?P<value>[^\s{}]+)\}")
 _RESULT = re.compile(
     r"\b(?:echo|printf|print|log|info)[ \t(]+(?:-\w+[ \t]+)?[\"']?[ \t]*"
     r"(?:PASS:[ \t]+\S+[ \t]+\w|(?:>{2,}|={2,}|-{2,}|\*{2,}|#{2,})[ \t]*PASS:)"
+    # What a comment says of a pass over something: # One-time pass: read every series.
+    r"|#[^\n\"'$#]{0,80}[a-z][ \t]+pass:[ \t]+[a-z]+[ \t]+[a-z]+(?=[\s,.;]|$)"
 )
 # What a comment calls an option: # where no --api-key argument was given.
 _OF_COMMENT = re.compile(r"[^\n\"'$]{0,200}#[^\n\"'$]{0,200}")

@@ -128,7 +128,7 @@ def _count(reading: ShellReading, command: Command, loop: Loop, draft: Draft) ->
             f"how many trials: whether its loop goes on depends on how {command.brief(60)} ends, and all "
         )
         question += "trials of a job run"
-        todo = "give --set trials.count=1: a job whose run fails ends, and is submitted again"
+        todo = "give --set trials.count=1: a job whose run fails ends, and is not started again by itself"
         draft.ask(("trials", "count"), question, lines, "a run in the condition of its loop", todo=todo)
         return
     if loop.count is None:

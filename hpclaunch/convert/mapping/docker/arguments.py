@@ -68,7 +68,7 @@ _LEFT = {
     "tmpfs": ("a job file has no such mount", "mount a folder of the node, or use /dev/shm"),
     "volumes-from": ("a job has one container", "name its mounts here"),
     "publish": ("the container has the node's own network, so each port is there already", ""),
-    "restart": ("a job that fails ends, and is submitted again", ""),
+    "restart": ("a job that fails ends, and is not started again by itself", ""),
     "volume-driver": ("volumes of docker's are no volumes of the site's", "name a folder or a site's volume"),
     "env-host": (
         "it hands on all that is exported where the container starts",

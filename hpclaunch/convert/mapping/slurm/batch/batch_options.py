@@ -97,7 +97,7 @@ NO_SWEEP = "write `sweep` in the job file, with what the index chose"
 _LEFT = {
     "clusters": "submit on the cluster itself, or over its login node, by the site",
     "hold": "submit the job when it may start",
-    "no-kill": "a job whose node fails ends, and is submitted again",
+    "no-kill": "a job whose node fails ends, and is not started again by itself",
     "uid": "submit as that user",
     "gid": "submit as that group",
 }
