@@ -33,6 +33,7 @@ from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.schedulers import other_schedulers
 from hpclaunch.convert.mapping.slurm.batch import allocation
 from hpclaunch.convert.mapping.slurm.scripts.submitted import say_others, say_submitter, unwrapped
+from hpclaunch.convert.mapping.slurm.starts import ended
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import (
@@ -212,6 +213,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     found += unused.told(inputs, options, found)
     lost = tuple(dict.fromkeys(what for each in shells for what in sourced.lost(each, draft)))
     others = other_starts.lines(found)
+    behind = ended.tell(inner)
     conversion = Conversion(
         dict(_FAMILIES).get(family[0], _UNKNOWN),
         job,
@@ -219,7 +221,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         tuple(found),
         dict(draft.hints),
         known_by=(family[1],) if family[1] else (),
-        launch=launch_facts.facts(draft, secrets, lost, in_texts.named(reading), others),
+        launch=launch_facts.facts(draft, secrets, lost, in_texts.named(reading), others, behind),
     )
     return _compared(conversion, family[0], reading, options)
 

@@ -8,6 +8,7 @@ left out: who checks a conversion has one row for each fact, and of a refused in
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -19,6 +20,8 @@ from hpclaunch.convert.draft import Draft, Fact, sayable, shown
 from hpclaunch.convert.jobcheck import SHORT
 from hpclaunch.convert.mapping.around.at_once import AT_ONCE
 from hpclaunch.convert.mapping.environment.sourced import BY_FILE
+from hpclaunch.convert.mapping.slurm.numbers.no_run import THE_RUN
+from hpclaunch.convert.mapping.slurm.starts import ended
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.secrets.values import Secrets
 from hpclaunch.values.conversion import Finding, LaunchFact, Place, State
@@ -82,10 +85,12 @@ def facts(
     lost: Sequence[str] = (),
     starts: Place | None = None,
     others: Sequence[Place] = (),
+    behind: Mapping[str, Sequence[Place]] = MappingProxyType({}),
 ) -> tuple[LaunchFact, ...]:
     """A row for each fact, in one order, without the values of secrets. `lost` is what sets variables of the
     ranks that nobody knows, `starts` the first line that starts a container, and `others` are those that may
-    start another of the files, with what is not known."""
+    start another of the files, with what is not known. `behind` are facts that lines tell to which the script
+    does not come."""
     by_key: dict[str, list[Fact]] = {}
     for fact in draft.facts.values():
         by_key.setdefault(_key(fact), []).append(fact)
@@ -110,7 +115,20 @@ def facts(
     rows = [_by_command(each, draft, secrets) for each in rows]
     rows = [_by_objects(each, draft.findings, secrets) for each in rows]
     rows = [_in_doubt(each, doubts.get(each.name, ()), secrets) for each in rows]
-    return tuple(_by_others(each, others, secrets) for each in rows)
+    rows = [_by_others(each, others, secrets) for each in rows]
+    # What a run says that is found before the end counts, and not what stands behind that.
+    no_run = any((each.kind, each.what) == ("question", THE_RUN) for each in draft.findings)
+    return tuple(_behind_the_end(each, behind, secrets) for each in rows) if no_run else tuple(rows)
+
+
+def _behind_the_end(fact: LaunchFact, behind: Mapping[str, Sequence[Place]], secrets: Secrets) -> LaunchFact:
+    """What a script that ends before its run would say behind that: its ranks may have it."""
+    places = behind.get(fact.name, ())
+    is_more = fact.state == "told" and fact.name in (_ENVIRONMENT, "mounts")
+    if not places or not (fact.state == "default" or is_more):
+        return fact
+    places = tuple(dict.fromkeys((*fact.places, *places)))
+    return replace(_in_doubt(fact, (ended.DOUBT,), secrets), places=places)
 
 
 def _by_others(fact: LaunchFact, places: Sequence[Place], secrets: Secrets) -> LaunchFact:

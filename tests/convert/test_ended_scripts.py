@@ -113,3 +113,38 @@ def test_where_srun_only_looks_at_the_nodes_that_is_said() -> None:
     (asked,) = (each for each in found.findings if each.key == "command")
     assert "srun hostname -s" in asked.why
     assert asked.places[0].line == 4
+
+
+_FOR_ITS_ARGUMENT = 'if [ -z "${1:-}" ]; then\n  echo "which field?"\n  exit 2\nfi\n'
+_REAPED = (
+    "srun --mpi=pmi2 --cpu-bind=cores --container-image=farm/reap:3 --container-mounts=/barn:/barn:ro ./reap"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "unknown"),
+    [
+        (f"export SCYTHE=long\n{_REAPED}", {"image", "mounts", "environment", "mpi", "binding"}),
+        ("srun apptainer exec --bind /barn:/barn reap.sif ./reap", {"image", "mounts"}),
+        ("if [ -d barn ]; then\n  export SCYTHE=long\nfi\nsrun ./reap", {"environment"}),
+        ("srun ./reap # --container-image is for the barn alone", set()),
+    ],
+)
+def test_what_stands_behind_the_end_of_a_script_is_not_said_to_be_none(lines: str, unknown: set[str]) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:2 -t 45\n"
+    launch = _of(f"{head}{_FOR_ITS_ARGUMENT}{lines}\n").launch
+    doubted = [each for each in launch if each.state == "not determined"]
+    assert {each.name for each in doubted} == unknown
+    assert all("behind its `exit`" in each.told and each.places[-1].line > 5 for each in doubted)
+
+
+def test_what_stands_behind_an_end_after_the_run_is_not_the_launchs() -> None:
+    launch = _of(f"{_HEAD}srun --mpi=none ./sow\nexit 0\nexport SCYTHE=long\n{_REAPED}\n").launch
+    assert {each.state for each in launch} <= {"told", "default"}
+
+
+def test_what_is_exported_on_both_sides_of_the_end_is_told_and_in_doubt() -> None:
+    lines = f"export SICKLE=short\n{_FOR_ITS_ARGUMENT}export SCYTHE=long\nsrun ./reap\n"
+    (found,) = (each for each in _of(f"{_HEAD}{lines}").launch if each.name == "environment")
+    assert found.told == "SICKLE; not determined: what lines behind its `exit` say"
+    assert [place.line for place in found.places] == [3, 8]

@@ -1,11 +1,12 @@
 """Scripts that come to an `exit` before what starts their ranks, by the values that their variables have."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, STEPS, any_of
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Statement
 from hpclaunch.readback.shell.values import program_of, shown
+from hpclaunch.values.conversion import Place
 
 _STARTERS = (*STEPS, *BY_MPI, *BY_TORCH, *CONTAINERS, "sbatch")
 _STARTS = re.compile(rf"(?<![\w./-]){any_of(_STARTERS)}(?![\w./-])")
@@ -18,6 +19,16 @@ _ASSIGNS = re.compile(r"^\s*(?:(?:export|readonly|declare|local)\s+)?([A-Za-z_]\
 _TESTS = re.compile(r"(?:^|[\s;&|!])(?:\[\[?\s|\(\(|test\s|case\s)")
 _WORD = re.compile(r"\w+")
 _NEAR = 8  # lines between a test and the `exit` that it leads to
+# In the table of the launch, of what lines tell that are behind the `exit`.
+DOUBT = "what lines behind its `exit` say"
+_IN_CONTAINER = rf"--container-image\b|(?<![\w./-]){any_of((*CONTAINERS, 'enroot', 'shifter', 'sarus'))}\s+\S"
+_TELLS = {
+    "image": re.compile(_IN_CONTAINER),
+    "mounts": re.compile(rf"--container-mounts\b|{_IN_CONTAINER}"),
+    "environment": re.compile(r"(?m:^)[ \t]*(?:export|declare\s+-x|typeset\s+-x)\s+\w|\s--(?:env|export)\b"),
+    "mpi": re.compile(r"\s--mpi\b"),
+    "binding": re.compile(r"\s--(?:cpu-?bind|cpu_bind|bind-to|map-by)\b"),
+}
 
 
 def before_the_run(reading: ShellReading) -> Command | None:
@@ -25,13 +36,27 @@ def before_the_run(reading: ShellReading) -> Command | None:
     last = reading.commands[-1] if reading.commands else None
     if last is None or last.program != "exit" or last.within or last.place.file != reading.script:
         return None
-    # Of a script that stands in this one no more is behind it than that script has.
-    own = reading.of_submitted or reading.statements
-    behind = [
-        each for each in own if each.place.file == last.place.file and each.place.line > last.place.line
-    ]
+    behind = _behind(last, reading)
     starts = any(_STARTS.search(each.written) for each in behind) or _by_variable(reading, behind)
     return last if starts else None
+
+
+def _behind(last: Command, reading: ShellReading) -> list[Statement]:
+    """The statements behind it in its file."""
+    # Of a script that stands in this one no more is behind it than that script has.
+    own = reading.of_submitted or reading.statements
+    return [each for each in own if each.place.file == last.place.file and each.place.line > last.place.line]
+
+
+def tell(reading: ShellReading) -> Mapping[str, Sequence[Place]]:
+    """The facts of a launch, by their names in its table, that lines behind the end of the script tell, with
+    those lines."""
+    last = before_the_run(reading)
+    behind = _behind(last, reading) if last is not None else []
+    found = {
+        name: [each.place for each in behind if tells.search(each.written)] for name, tells in _TELLS.items()
+    }
+    return {name: places for name, places in found.items() if places}
 
 
 def _by_variable(reading: ShellReading, behind: Sequence[Statement]) -> bool:
