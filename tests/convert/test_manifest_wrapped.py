@@ -110,3 +110,33 @@ def test_a_command_of_the_launchers_pod_that_is_given_none_is_not_asked_about() 
     draft = converted(_WITH_A_LAUNCHER.replace("AFTER", "python plot.py --host web"))
     (said,) = (each for each in draft.findings if each.what == "python plot.py --host web")
     assert said.kind == "left"
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("some-wrapper mpirun -np 8 ./t", "pmix"),
+        ("su me -c 'mpirun -np 8 ./t'", "pmix"),
+        ("some-wrapper mpiexec.hydra -n 8 ./t", "pmi2"),
+        ("for n in 1 2; do time A=1 mpirun -np $n ./t; done\nfor n in 4; do mpirun -np 4 ./t; done", "pmix"),
+        ("if test -e x; then mpirun -launcher ssh -n 8 ./t; else mpirun -launcher ssh -n 2 ./u; fi", "pmi2"),
+    ],
+)
+def test_ranks_of_an_mpirun_that_is_not_read_use_mpi_all_the_same(text: str, way: str) -> None:
+    facts = job(_converted(text, 0))
+    assert facts["mpi"][0] == way
+
+
+def test_who_binds_is_not_said_of_several_of_which_one_says_it() -> None:
+    draft = _converted("if test -e x; then mpirun -n 8 ./t; else mpirun --bind-to core -n 2 ./t; fi", 0)
+    assert not [each for each in draft.findings if each.what.startswith("mpirun without --bind-to")]
+
+
+def test_mpi_is_asked_for_where_another_launcher_may_be_the_run() -> None:
+    facts = _converted("if test -e x; then mpirun -n 8 ./t; else torchrun --nproc-per-node 8 t.py; fi").facts
+    assert facts[("mpi",)].is_open
+
+
+def test_a_torchrun_that_is_not_read_tells_of_no_mpi() -> None:
+    facts = _converted("if test -e x; then torchrun a.py; else torchrun t.py; fi").facts
+    assert ("mpi",) not in facts

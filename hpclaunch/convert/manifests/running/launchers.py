@@ -7,7 +7,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.objects.workload import Workload
 from hpclaunch.convert.manifests.pods import environment
 from hpclaunch.convert.manifests.pods.environment import Variable
-from hpclaunch.convert.manifests.running import per_gpu
+from hpclaunch.convert.manifests.running import per_gpu, unread
 from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.bind import of_mpirun
@@ -65,6 +65,8 @@ def put(
         exports = _mpi(workload, launch, layer, {**dict.fromkeys(of_text), **own, **first}, draft, trials)
     elif (workload.is_apart or workload.kind.startswith("MPIJob")) and not needs_no_mpi(torch):
         _kind(workload, (workload.kind_place,), draft)
+    elif torch is None:
+        unread.put_mpi(launch, draft)
     if torch is not None:
         per_gpu.put(launch, torch, draft)
     elif workload.torch:
