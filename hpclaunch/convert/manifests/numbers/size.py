@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.manifests.numbers import claimed, mpi_size
+from hpclaunch.convert.manifests.numbers import claimed, mpi_size, together
 from hpclaunch.convert.manifests.objects.workload import Count, Pod, Workload
 from hpclaunch.convert.manifests.pods import scheduling
 from hpclaunch.convert.manifests.pods.environment import Variable
@@ -210,7 +210,7 @@ def _ranks(
         variable = variables.get(per_node.what.partition("=")[0])
         if variable is not None:
             per_node = Count(per_node.value, (variable.place, *per_node.places), per_node.what)
-        return nodes, per_node
+        return together.in_one_pod(workload, launch, torch, (nodes, per_node), draft)
     if mpi is not None:
         return mpi_size.by_mpi(workload, launch, mpi, draft)
     if workload.is_apart and launch.hides_mpirun:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests.numbers import together
 from hpclaunch.convert.manifests.objects.workload import Workload
 from hpclaunch.convert.manifests.pods import environment
 from hpclaunch.convert.manifests.pods.environment import Variable
@@ -73,7 +74,8 @@ def put(
         why = "the operator told each pod MASTER_ADDR, WORLD_SIZE and RANK"
         draft.put(("rendezvous",), "torch", [workload.kind_place], "PyTorchJob", why=why)
     _between(launch, draft)
-    threads.put(torch, launch.places[:1], draft)
+    if not together.start_one_each(workload, torch, draft):
+        threads.put(torch, launch.places[:1], draft)
     return exports
 
 
