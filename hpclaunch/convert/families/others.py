@@ -163,8 +163,9 @@ def _handed_in(reading: ShellReading, home: Started | None, draft: Draft) -> Non
     layer = home.layer("docker run") if home is not None else None
     if home is None or layer is None:
         return
-    given = list(env_files.given(reading, home.command, layer))
-    given += handed_on.given(reading, home.command, layer.all("env"), "docker run -e")
+    caller = env_files.caller(home)
+    given = list(env_files.given(reading, caller, layer))
+    given += handed_on.given(reading, caller, layer.all("env"), "docker run -e")
     handed_on.put(reading, given, draft, handed_on.Receivers())
 
 

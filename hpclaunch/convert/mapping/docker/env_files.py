@@ -1,4 +1,5 @@
-"""Files of docker's --env-file, where they were given -> variables that are handed on.
+"""Where docker's client takes variables from that its options name alone: the shell that calls it, and files
+of --env-file, where they were given.
 
 docker/cli's opts/file.go and opts/env.go: a line is NAME=VALUE, where all behind the first = is the value,
 also quotes and blanks, or NAME alone, which is taken from where docker is called; lines that begin with # say
@@ -10,14 +11,21 @@ from os.path import basename
 
 from msgspec import structs
 
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.environment.handed_on import Handed
 from hpclaunch.convert.mapping.words.texts import as_written
 from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.programs.names import REMOTE
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
 
 _MOST = 3000  # lines
+_WHY_FAR = (
+    "ssh hands on none of the script's, so that a container had what the other machine's shell has alone"
+)
+_TODO_FAR = "take out of env, inherit or secrets what the ranks are not to have"
 
 
 def by_prefix(command: Command, options: Sequence[Option]) -> list[Option]:
@@ -31,6 +39,28 @@ def by_prefix(command: Command, options: Sequence[Option]) -> list[Option]:
         else:
             found.append(option)
     return found
+
+
+def caller(step: Started) -> Command:
+    """The command with what docker's client has in its environment, also by A=1 in front of it."""
+    there = {**dict(step.command.environment), **dict(step.command.prefix)}
+    return structs.replace(step.command, environment=tuple(there.items()))
+
+
+def say_far(reading: ShellReading, step: Started, handed: Sequence[Handed], draft: Draft) -> None:
+    """Say of variables that the script exports, and docker's client is told by name alone, that ssh hands on
+    none of them. What the text for the other machine sets itself is there."""
+    its = {
+        each.name: each
+        for each in handed
+        if each.value is None and each.name in each.there and reading.last(each.name) is not None
+        if f"{each.name}=" not in step.command.written
+    }
+    if step.layer(*REMOTE) is None or not its:
+        return
+    what = f"{next(iter(its.values())).by} {', '.join(its)}"
+    places = tuple(dict.fromkeys(place for each in its.values() for place in each.places))
+    draft.say("assumed", places, what, became="env of all ranks", why=_WHY_FAR, todo=_TODO_FAR)
 
 
 def given(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Handed]:

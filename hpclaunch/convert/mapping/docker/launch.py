@@ -48,7 +48,7 @@ class Launch(Struct, frozen=True):
 def put(launch: Launch, found: Allocation, draft: Draft, options: Options) -> None:
     """The container, the ranks and the command."""
     reading, main = launch.reading, launch.main
-    handed = _handed(launch)
+    handed = _handed(launch, draft)
     by_name = {each.name: each.value for each in handed if each.value is not None}
     repeated = trials.find(reading, trials.Run(main.command, main.words, handed=by_name), draft)
     _put_container(launch, draft)
@@ -221,18 +221,21 @@ def _lines_of_launchers(reading: ShellReading, main: Started) -> list[Place]:
     ]
 
 
-def _handed(launch: Launch) -> list[handed_on.Handed]:
+def _handed(launch: Launch, draft: Draft) -> list[handed_on.Handed]:
     """What the ranks are handed: docker run's -e, docker exec's, and mpirun's -x, which counts most."""
     reading, main, mpirun = launch.reading, launch.main, launch.main.mpirun
     found: list[handed_on.Handed] = []
     for step, program in ((launch.home, "docker run"), (main, "docker exec")):
         layer = step.layer(program) if step is not None else None
         if step is not None and layer is not None:
-            found += env_files.given(reading, step.command, layer)
+            caller = env_files.caller(step)
+            of_files = list(env_files.given(reading, caller, layer))
             named = layer.all("env")
             if any(base_name(word) in _PODMAN for word in step.command.words):
-                named = env_files.by_prefix(step.command, named)
-            found += handed_on.given(reading, step.command, named, f"{program} -e")
+                named = env_files.by_prefix(caller, named)
+            by_names = handed_on.given(reading, caller, named, f"{program} -e")
+            env_files.say_far(reading, step, (*of_files, *by_names), draft)
+            found += (*of_files, *by_names)
     programs = [each.program for each in main.layers]
     if mpirun is not None and programs.index(mpirun.program) > _index(programs, "docker"):
         inner = structs.replace(main.command, environment=())

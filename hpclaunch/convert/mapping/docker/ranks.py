@@ -12,6 +12,7 @@ from hpclaunch.convert.mapping.slurm.batch.asked import of_options
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks, ranks
 from hpclaunch.convert.mapping.slurm.srun.run_mpi import NO_WHERE
+from hpclaunch.convert.mapping.slurm.starts import inner_launchers
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.docker import MPI_OF_HPC
@@ -22,6 +23,8 @@ from hpclaunch.readback.shell.values import base_name, known, shown
 
 # Names of variables by which a rank finds srun's PMI.
 _OF_PMI = re.compile(r"PMIX?(?:\d?_|\*)")
+
+_FIRST = 4  # words in which a script stands: bash -x FILE
 
 
 def put(
@@ -111,10 +114,15 @@ def _brings_mpi(main: Started) -> str:
 
 
 def _say_script(reading: ShellReading, main: Started, draft: Draft) -> None:
-    """Say of a script in the image, which docker starts once, that it may start ranks."""
+    """Say of a script that docker starts once what starts ranks in it, and of one that is not given that it
+    may."""
+    given = {each.name.rpartition("/")[2]: each for each in (*reading.sources, *reading.beside)}
+    its = next((given[name] for name in map(base_name, main.words[:_FIRST]) if name in given), None)
+    if its is not None:
+        inner_launchers.say_in(its, "docker", main.command.place, draft)
+        return
     script = known(main.words[0]) if main.words else None
-    names = {each.name.rpartition("/")[2] for each in (*reading.sources, *reading.beside)}
-    if script is not None and script.endswith(".sh") and base_name(main.words[0]) not in names:
+    if script is not None and script.endswith(".sh"):
         why = "docker starts it once on a node, and what it starts is not read: the file is not given"
         todo = "see that file: where it starts ranks write ranks_per_node, mpi and bind as it has them"
         what = f"whether {script} starts ranks itself"

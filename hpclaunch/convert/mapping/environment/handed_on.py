@@ -203,9 +203,11 @@ def say_not_handed(
 
 
 def _that_counts(several: Sequence[Handed]) -> Handed:
-    """The last one; where that takes the value from where it runs, the last before it that has one."""
+    """The last one; where mpirun takes the value from where it runs, or docker finds none there, the last
+    before it that has one."""
     last = several[-1]
-    if last.value is None:
+    by_docker = not any(each.is_of_mpirun for each in several)
+    if last.value is None and not (by_docker and last.name in last.there):
         for each in reversed(several[:-1]):
             if each.value is not None or each.name in each.there:
                 return each

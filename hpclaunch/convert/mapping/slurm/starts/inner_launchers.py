@@ -12,6 +12,7 @@ from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
 _MAY = (
@@ -31,23 +32,35 @@ def say(reading: ShellReading, run: Step, found: Allocation, scripts: Sequence[S
     command, starter = next(_started(reading, run, scripts), (run.command, None))
     if starter is None:
         return
-    written = " ".join([starter.called, *(each.written for each in starter.options)])
     by = "srun" if any(layer.program == "srun" for layer in layers(run.command.words)) else "the command"
-    why = (
-        f"{by} starts it, and it starts ranks of its own: the job counts those of {by} alone, and hpclaunch "
-        f"places and binds no process that {starter.called} starts"
-    )
-    by_torch = launchers.is_launcher(starter)
-    keys = "ranks_per_node, rendezvous" if by_torch else "ranks_per_node, mpi"
-    todo = f"where they are to be the job's ranks write {keys}, and a command without it"
     places = tuple(dict.fromkeys((run.command.place, command.place)))
-    draft.say("question", places, written, why=why, todo=todo)
+    by_torch = launchers.is_launcher(starter)
+    _say_of(starter, by, places, draft)
     told = launchers.nodes_of(reading, command, starter, found.numbers) if by_torch else None
     nodes = run.ranks.nodes or found.nodes
     if told is not None and told.per_node and nodes and told.per_node != nodes:
         why = f"how many nodes: {told.what} says another number than where it is started, {nodes}"
         todo = f"correct `nodes`, or {told.what} in the command"
         draft.say("question", places, told.what, why=why, todo=todo)
+
+
+def say_in(script: Source, by: str, place: Place, draft: Draft) -> None:
+    """Say so of a script that `by` starts at a place."""
+    for command, starter in _launchers(_commands(script)):
+        if starter is not None:
+            _say_of(starter, by, (place, command.place), draft)
+            return
+
+
+def _say_of(starter: Layer, by: str, places: Sequence[Place], draft: Draft) -> None:
+    written = " ".join([starter.called, *(each.written for each in starter.options)])
+    why = (
+        f"{by} starts it, and it starts ranks of its own: the job counts those of {by} alone, and hpclaunch "
+        f"places and binds no process that {starter.called} starts"
+    )
+    keys = "ranks_per_node, rendezvous" if launchers.is_launcher(starter) else "ranks_per_node, mpi"
+    todo = f"where they are to be the job's ranks write {keys}, and a command without it"
+    draft.say("question", places, written, why=why, todo=todo)
 
 
 def _started(
