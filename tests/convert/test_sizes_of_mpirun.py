@@ -249,3 +249,33 @@ def test_what_ranks_read_is_not_their_output(option: str, kind: str) -> None:
     found = convert(classified({"run.sub": text}), Options({}))
     (its,) = [each for each in found.findings if each.what == option]
     assert its.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("mpirun -ppn 1 --host $1,$2 ./t", "each of ${1} and ${2} is taken for one host"),
+        ("mpirun -np 6 -H first,$REST ./t", "${REST} is taken for one host"),
+        (
+            "ALL=$HEAD,$OTHERS\nmodule load mpich\nmpirun -n 4 -hosts $ALL ./t",
+            "each of ${HEAD} and ${OTHERS}",
+        ),
+        ("horovodrun -np 4 -H $A,$B python t.py", "each of ${A} and ${B} is taken for one host"),
+        (
+            "docker run -d --name box lab/t:1\ndocker exec box mpirun -np 4 -H $A,$B ./t",
+            "each of ${A} and ${B}",
+        ),
+        ("mpirun -np 4 -H $A:2,$B:2 ./t", ""),
+        ("mpirun -np 4 -H $HOSTNAME,second ./t", ""),
+        ("mpirun -np 4 --map-by ppr:2:node -H $A,$B ./t", ""),
+        ("#SBATCH -N 2\nmpirun -np 4 -H $A,$B ./t", ""),
+        ("B=second,third\nmpirun -np 3 -H first,$B ./t", ""),
+    ],
+)
+def test_a_variable_among_the_hosts_may_be_a_list_of_them_and_the_report_says_so(
+    lines: str, said: str
+) -> None:
+    its = [each for each in converted(lines).findings if "taken for one host" in each.why]
+    assert [(each.kind, each.became, each.why.startswith(said)) for each in its] == (
+        [("assumed", "nodes: 2", True)] if said else []
+    )

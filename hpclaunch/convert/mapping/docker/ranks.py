@@ -7,7 +7,7 @@ from itertools import pairwise
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.docker import sizes
 from hpclaunch.convert.mapping.docker.steps import Started
-from hpclaunch.convert.mapping.ranks import launchers, mpi, mpi_library, parameter_files
+from hpclaunch.convert.mapping.ranks import launchers, mpi, mpi_library, named_hosts, parameter_files
 from hpclaunch.convert.mapping.slurm.batch.asked import of_options
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks, ranks
@@ -37,6 +37,7 @@ def put(
         mpi.put_kind(command, mpirun, mpi_library.of(reading, command, mpirun), draft)
         mpi.put_options(reading, command, mpirun, draft)
         sizes.put_ranks(reading, command, mpirun, found, slurm_numbers, draft)
+        named_hosts.say(reading, command, mpirun, draft)
         return
     if launcher is not None:
         launchers.put_launcher(reading, command, launcher, draft)

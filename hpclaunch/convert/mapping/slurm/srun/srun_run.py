@@ -25,6 +25,7 @@ from hpclaunch.convert.mapping.ranks import (
     launchers,
     mpi,
     mpi_library,
+    named_hosts,
     numbers,
     parameter_files,
     read_by_programs,
@@ -293,6 +294,7 @@ def _put_starters(
     parameter_files.put(reading, draft)
     mpi.put_kind(command, by, mpi_library.of(reading, command, by), draft)
     mpi.put_options(reading, command, by, draft)
+    named_hosts.say(reading, command, by, draft)
     reach.say(by, launch.lines, draft, under_slurm=bool(reading.directives))
     handed = [
         each
