@@ -47,7 +47,16 @@ _FORMS = (
     # Behind an option or as a variable's value, with nothing between the words and their brackets, which no
     # redirection is written like.
     _Form("<", re.compile(rf"(?<!\S)(?P<before>--[a-z][\w-]*[ =]){_WORDS}(?=\s|\\|$)"), *_BY_PEOPLE),
-    _Form("<", re.compile(rf"^(?P<before>\s*(?:export\s+)?\w+=){_WORDS}(?=\s*(?:#|$))"), *_BY_PEOPLE),
+    _Form("<", re.compile(rf"^(?P<before>\s*(?:export\s+)?\w+=){_WORDS}(?=\s*(?:#|$)|[/:._-])"), *_BY_PEOPLE),
+    # What mpirun is told with one dash, and has a value: -np <ranks>.
+    _Form(
+        "<",
+        re.compile(
+            rf"(?P<before>(?<=\s)-(?:n|np|N|H|hosts?|hostfile|machinefile|ppn|npernode) ){_WORDS}(?=\s)"
+        ),
+        *_BY_PEOPLE,
+        of_launch=True,
+    ),
     _Form(
         "<",
         re.compile(

@@ -300,3 +300,32 @@ def test_what_slurm_is_asked_for_between_the_lines_of_a_template_counts() -> Non
     job = loaded(found.job)
     assert job["time"] == "3:00:00"
     assert "--ntasks={{many}}" in found.job
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "name"),
+    [
+        ("export LD_LIBRARY_PATH=<prefix>/lib:$LD_LIBRARY_PATH", "env.LD_LIBRARY_PATH", "prefix"),
+        ("export DATA=<root>/train/<year>", "env.DATA", "root"),
+        ("export REPLICA=<site>-1", "env.REPLICA", "site"),
+    ],
+)
+def test_a_value_that_begins_with_something_to_fill_in_is_asked_for(line: str, key: str, name: str) -> None:
+    found = convert(classified({"go.sh": f"#!/bin/bash\n{line}\nmpirun -np 4 ./t\n"}), Options({}))
+    assert f"${{{name}}}" in [each.became for each in found.findings if each.kind == "repaired"]
+    assert [each.kind for each in found.findings if each.key == key] == ["question"]
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("mpirun -np <RANKS> ./flow tank.case", ["${RANKS}"]),
+        ("mpiexec -n <ranks> -ppn <each> ./flow tank.case", ["${ranks}", "${each}"]),
+        ("mpirun -np 4 ./flow -n <tank.in >tank.out", []),
+    ],
+)
+def test_a_number_of_ranks_to_fill_in_takes_nothing_of_the_command(line: str, names: list[str]) -> None:
+    found = convert(classified({"go.sh": f"#!/bin/bash\n{line}\n"}), Options({}))
+    assert [each.became for each in found.findings if each.kind == "repaired"] == names
+    assert "./flow" in found.job
+    assert "its input" not in " ".join(each.what for each in found.findings) or not names
