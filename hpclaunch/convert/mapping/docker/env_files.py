@@ -49,12 +49,12 @@ def caller(step: Started) -> Command:
 
 def say_far(reading: ShellReading, step: Started, handed: Sequence[Handed], draft: Draft) -> None:
     """Say of variables that the script exports, and docker's client is told by name alone, that ssh hands on
-    none of them. What the text for the other machine sets itself is there."""
+    none of them. What the text for the other machine sets itself is there (it is in no reading)."""
     its = {
         each.name: each
         for each in handed
-        if each.value is None and each.name in each.there and reading.last(each.name) is not None
-        if f"{each.name}=" not in step.command.written
+        if each.value is None and each.name in each.there and f"{each.name}=" not in step.command.written
+        if (last := reading.last(each.name)) is not None and last.exported
     }
     if step.layer(*REMOTE) is None or not its:
         return
