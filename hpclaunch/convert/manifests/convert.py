@@ -29,7 +29,14 @@ from hpclaunch.convert.manifests.pods import (
     storage,
     told,
 )
-from hpclaunch.convert.manifests.running import command, faults, image_scripts, launchers, loops
+from hpclaunch.convert.manifests.running import (
+    command,
+    faults,
+    image_scripts,
+    launchers,
+    loops,
+    mounted_scripts,
+)
 from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of, read
 from hpclaunch.convert.manifests.text import api, embedded, openshift, repair
 from hpclaunch.convert.manifests.text import templates as template_values
@@ -135,7 +142,8 @@ def _job(
     first = (
         environment.variables(workload.starter.container, beside, draft) if workload.is_apart else dict(own)
     )
-    launch = read(workload.starter.container, told.texts(workload, first))
+    scripts = mounted_scripts.of(workload.starter, beside.maps)
+    launch = read(workload.starter.container, told.texts(workload, first), scripts)
     given = {name: (each.text,) for name, each in first.items() if each.text is not None}
     launch = structs.replace(
         launch, outer=tuple(mpi_variables.with_given(each, given) for each in launch.outer)

@@ -40,6 +40,11 @@ class Claims:
         self._claims = _by_name(given, "PersistentVolumeClaim")
         self._volumes = _by_name(given, "PersistentVolume")
         self._classes = _by_name(given, "StorageClass")
+        self._maps = _by_name(given, "ConfigMap")
+
+    def has_map(self, name: str) -> bool:
+        """Whether a config map of that name is given."""
+        return name in self._maps
 
     def of(self, name: str) -> tuple[dict[str, object], list[Place]]:
         """What a site's volume says of a claim beside its name (see `site export storage`), and the lines."""

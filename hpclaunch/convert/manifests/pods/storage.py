@@ -174,7 +174,7 @@ def _place(
             "left", places, "hostPath type DirectoryOrCreate", why=why, todo="make it on all nodes first"
         )
     if kind == "config map":
-        _ask_for_script(found, target, places, draft)
+        _ask_for_script(found, target, places, is_given=sources.claims.has_map(found.form[1]), draft=draft)
     if kind == "config map" and found.note not in ("", "items"):
         # A key of a config map is a file, and so is what subPath shows of it.
         # Without a colon behind the path: what stood behind /etc/passwd: would be taken for a password.
@@ -201,8 +201,9 @@ def _place(
         _add({"volume": name, "target": target, "read_only": reads}, places, what, draft)
 
 
-def _ask_for_script(found: Behind, target: str, places: list[Place], draft: Draft) -> None:
-    """The question what a script does that the job's command has of a config map: its text is not read."""
+def _ask_for_script(found: Behind, target: str, places: list[Place], *, is_given: bool, draft: Draft) -> None:
+    """The question what a script does that the job's command has of a config map. Where that is given it is
+    one without a launcher, which the command would be made of."""
     fact = draft.facts.get(("command",))
     words = " ".join(fact.value) if fact is not None and isinstance(fact.value, list) else ""
     words = words or (str(fact.value) if fact is not None and not fact.is_open else "")
@@ -213,6 +214,9 @@ def _ask_for_script(found: Behind, target: str, places: list[Place], draft: Draf
     if script is not None:
         why = "its text is not read: it may start several ranks, set variables for them, or bind them"
         todo = "write its text as the command of the pod (args: of sh -c), and convert again"
+        if is_given:
+            why = "each rank starts it, and no launcher that is known is in it; it may set variables, or bind"
+            todo = "see whether it does"
         what = f"what {script[0]} of {found.what} does"
         draft.say("question", [*fact.places, *places] if fact else places, what, why=why, todo=todo)
 

@@ -14,7 +14,7 @@ from hpclaunch.convert.manifests.numbers import size
 from hpclaunch.convert.manifests.objects.workload import Pod, Workload
 from hpclaunch.convert.manifests.pods import environment, told
 from hpclaunch.convert.manifests.pods.environment import Config, Variable
-from hpclaunch.convert.manifests.running import command, launchers
+from hpclaunch.convert.manifests.running import command, launchers, mounted_scripts
 from hpclaunch.convert.manifests.running.launch import Launch, read
 from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.options import Options
@@ -87,8 +87,9 @@ def of_pod(
     own = replace(workload, starter=pod, ranks=pod, others=())
     found = Draft(options.site)
     variables = environment.variables(pod.container, beside, found)
-    launch = read(pod.container, told.texts(own, variables))
-    if _launchers(launch) != _launchers(read(workload.ranks.container, told.texts(workload, first))):
+    launch = read(pod.container, told.texts(own, variables), mounted_scripts.of(pod, beside.maps))
+    scripts = mounted_scripts.of(workload.ranks, beside.maps)
+    if _launchers(launch) != _launchers(read(workload.ranks.container, told.texts(workload, first), scripts)):
         return None
     size.put(own, launch, variables, found, options)
     exports = launchers.put(own, launch, variables, variables, found)
@@ -108,7 +109,8 @@ def ask_for_ranks(workload: Workload, pod: Pod, beside: Config, draft: Draft, op
     own = replace(workload, starter=pod, ranks=pod, others=())
     found = Draft(options.site)
     variables = environment.variables(pod.container, beside, found)
-    size.put(own, read(pod.container, told.texts(own, variables)), variables, found, options)
+    launch = read(pod.container, told.texts(own, variables), mounted_scripts.of(pod, beside.maps))
+    size.put(own, launch, variables, found, options)
     key = ("ranks_per_node",)
     mine, theirs = draft.facts.get(key), found.facts.get(key)
     if mine is None or theirs is None or mine.is_open or mine.value == theirs.value:

@@ -9,9 +9,17 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hpclaunch.convert.manifests.pods.environment import is_endless
-from hpclaunch.convert.manifests.running import folders, from_variables, loops, shelltext, wrapped
+from hpclaunch.convert.manifests.running import (
+    containerwords,
+    folders,
+    from_variables,
+    loops,
+    shelltext,
+    wrapped,
+)
+from hpclaunch.convert.manifests.running.containerwords import NO_SCRIPTS, Word
 from hpclaunch.convert.manifests.running.loops import Looped
+from hpclaunch.convert.manifests.running.mounted_scripts import Script
 from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText
 from hpclaunch.convert.manifests.running.units import Unit, bare
 from hpclaunch.convert.manifests.text.fields import Field
@@ -20,14 +28,11 @@ from hpclaunch.convert.mapping.ranks.rendezvous import local_rank
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.torch import passes_local_rank
-from hpclaunch.readback.kubelet import expand
 from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.errors import Unreadable
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 
-_OPEN, _CLOSE = "\ue000", "\ue001"  # around a name whose value the manifest does not tell
-_ALL = 100_000
 _PLAIN_WORD = re.compile(r"[\w./:=,@%+-]+")
 ANY = "*"  # among variables: there are others, of which nobody tells even the names
 _DEFAULT = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?P<empty>:?)-(?P<value>[\w./,=-]*)\}")
@@ -37,14 +42,6 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _OPTION = re.compile(r"[-+][a-zA-Z]+")
 _MOST_IN_OPTION = 4  # words of one option
 _MOST_WORDS = 3000  # that are looked at for a launcher
-
-
-class Word(Struct, frozen=True):
-    """A word of a container's command, with its lines, and as `text_place` what they are of a text."""
-
-    value: Value
-    place: Place
-    text_place: Place | None = None
 
 
 class Launch(Struct, frozen=True):
@@ -124,12 +121,14 @@ class Launch(Struct, frozen=True):
         return next((layer for layer in self.outer if layer.program in programs), None)
 
 
-def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
+def read(
+    container: Field, variables: Mapping[str, str | None], scripts: Mapping[str, Script] = NO_SCRIPTS
+) -> Launch:
     """The command of a container. `variables` are its own by their names, None for those whose value the
-    manifest does not tell."""
+    manifest does not tell, and `scripts` files that are mounted, by their paths."""
     if container.get("envFrom") is not None:
         variables = {ANY: None, **variables}
-    words = _words(container, variables)
+    words = containerwords.read(container, variables, scripts)
     if len(words) > _MOST_WORDS:
         return Launch(tuple(words), (), tuple(word.value for word in words))
     outer, inner = _launchers([word.value for word in words])
@@ -214,17 +213,8 @@ def _names_of(part: Part) -> set[str]:
 
 def script_of(container: Field) -> tuple[str, Place] | None:
     """The text of `sh -c TEXT` as it stands, and its lines; None where the container runs something else."""
-    script = _script(_words(container, {}))
+    script = _script(containerwords.read(container, {}))
     return script[1:3] if script is not None and not script[3] else None
-
-
-def _words(container: Field, variables: Mapping[str, str | None]) -> list[Word]:
-    return [
-        Word(_expanded(word.text(), variables), word.place, word.text_place)
-        for key in ("command", "args")
-        if (field := container.get(key)) is not None
-        for word in field.items(_ALL)
-    ]
 
 
 def _hidden(parsed: ShellText, variables: Mapping[str, str | None]) -> Layer | None:
@@ -351,24 +341,6 @@ def _as_a_shell_has_it(value: Value) -> str | None:
         else:
             return None
     return text
-
-
-def _expanded(text: str, variables: Mapping[str, str | None]) -> Value:
-    if _OPEN in text or "$" not in text:
-        return (text,) if text else ()
-    names = {
-        name: value if value is not None else f"{_OPEN}{name}{_CLOSE}" for name, value in variables.items()
-    }
-    if is_endless(text, names):
-        return (Unknown("input", "a word that would grow beyond all measure"),)
-    found: list[Part] = []
-    for number, piece in enumerate(expand(text, names).split(_OPEN)):
-        name, closed, rest = piece.partition(_CLOSE)
-        if number and closed:
-            found += [Unknown("variable", name), rest]
-        else:
-            found.append(piece)
-    return join(found)
 
 
 def lines_of(launch: Launch, written: str) -> tuple[Place, ...]:

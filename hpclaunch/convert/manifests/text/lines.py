@@ -64,6 +64,8 @@ def places(file: str, numbers: Iterable[int], most: int = 6) -> tuple[Place, ...
 
 
 def merged(given: Sequence[Place]) -> tuple[Place, ...]:
-    """Places of one file with neighbouring lines in one."""
-    numbers = [number for place in given for number in range(place.line, max(place.last, place.line) + 1)]
-    return places(given[0].file, numbers) if given else ()
+    """Places with neighbouring lines of a file in one."""
+    found: dict[str, list[int]] = {}
+    for place in given:
+        found.setdefault(place.file, []).extend(range(place.line, max(place.last, place.line) + 1))
+    return tuple(each for file, numbers in found.items() for each in places(file, numbers))

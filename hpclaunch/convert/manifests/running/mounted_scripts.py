@@ -1,0 +1,71 @@
+"""Scripts that a config map beside the job mounts into a pod, by the paths that they have there."""
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from hpclaunch.convert.manifests.objects.workload import Pod
+from hpclaunch.convert.manifests.running.shelltext import has_launcher
+from hpclaunch.convert.manifests.text.fields import Field
+from hpclaunch.convert.manifests.text.lines import Spread
+from hpclaunch.convert.programs.names import SHELLS
+from hpclaunch.values.conversion import Place
+
+Script = tuple[str, Place]
+_OF_SHELL = re.compile(r"#!\s*\S*/(?:env\s+)?(?:ba|da|k|z)?sh\b")
+_OPTION = re.compile(
+    r"[-+](?!-|[a-zA-Z]*c)\S+|--(?:no\w+|posix|login)"
+)  # behind which no text stands (bash(1))
+_MOST = 100  # mounts, and files of one
+
+
+def of(pod: Pod, maps: Mapping[str, Mapping[str, Script]]) -> dict[str, Script]:
+    """Those with a launcher in them, by the config maps' names and keys. No field counts as read by it."""
+    volumes = {_peek(each, "name"): each.get("configMap") for each in _items(pod.spec, "volumes")}
+    found: dict[str, Script] = {}
+    for mount in _items(pod.container, "volumeMounts"):
+        source = volumes.get(_peek(mount, "name"))
+        data = maps.get(_peek(source, "name"), {}) if source is not None else {}
+        for path, key in _files(source, data, mount) if source is not None else ():
+            text, place = data[key]
+            if has_launcher(text):
+                found[path] = text, _of_its_lines(text, place)
+    return found
+
+
+def _files(source: Field, data: Mapping[str, Script], mount: Field) -> Iterator[tuple[str, str]]:
+    """The paths in the container, and the keys of their values."""
+    folder, sub = _peek(mount, "mountPath"), _peek(mount, "subPath")
+    items = _items(source, "items")
+    names = [(_peek(each, "path"), _peek(each, "key")) for each in items] or [(key, key) for key in data]
+    for name, key in names[:_MOST]:
+        if key in data and (not sub or posixpath.normpath(sub) == posixpath.normpath(name)):
+            yield posixpath.normpath(folder if sub else posixpath.join(folder, name)), key
+
+
+def _of_its_lines(text: str, place: Place) -> Place:
+    """The place, where each line of the text has one of its own there; else which of them is not known."""
+    is_block = place.last - place.line == text.rstrip("\n").count("\n") + 1
+    return place if is_block else Spread(place.file, place.line, place.last)
+
+
+def started(words: Sequence[str | None], scripts: Mapping[str, Script]) -> int | None:
+    """Where the script stands among the words of a command that does nothing else than start it, None where
+    it starts none of them."""
+    at = 0
+    if words and (words[0] or "").rpartition("/")[2] in SHELLS:
+        at = next((i for i, word in enumerate(words[1:], 1) if not _OPTION.fullmatch(word or "")), len(words))
+    path = posixpath.normpath(words[at] or "?") if at < len(words) else ""
+    if path not in scripts:
+        return None
+    return at if at or _OF_SHELL.match(scripts[path][0]) else None
+
+
+def _items(field: Field, key: str) -> list[Field]:
+    listed = field.get(key)
+    return listed.items(_MOST) if listed is not None and listed.is_list else []
+
+
+def _peek(field: Field, key: str) -> str:
+    found = field.get(key)
+    return found.peek() if found is not None else ""
