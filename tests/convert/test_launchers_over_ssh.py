@@ -48,6 +48,31 @@ def test_variables_and_folder_in_front_are_the_ranks() -> None:
     assert (job["workdir"], job["env"]["A"]) == ("/w", "1")
 
 
+def test_a_text_for_other_hosts_that_is_not_read_is_said_to_have_a_launcher() -> None:
+    found = _converted("ssh a bash -c 'exec bash' <<EOF\ntorchrun t.py\nEOF")
+    assert found.refused.endswith("torchrun in it is not read")
+
+
+@pytest.mark.parametrize("shell", ["bash -s", "bash", "sh -e", ""])
+@pytest.mark.parametrize("end", ["EOF", "'EOF'"])
+def test_a_text_that_ssh_is_given_to_read_is_as_one_in_its_words(shell: str, end: str) -> None:
+    text = "export A=1\ncd /w\ntorchrun --nnodes 2 --nproc_per_node 4 --master_addr a t.py\n"
+    by_input = _job(f"for h in a b; do\nssh $h {shell} <<{end} &\n{text}EOF\ndone\nwait")
+    by_words = _job(f"for h in a b; do\nssh $h '{text}' &\ndone\nwait")
+    assert by_input == by_words
+    assert (by_input["nodes"], by_input["workdir"], by_input["env"]["A"]) == ("2", "/w", "1")
+
+
+def test_what_ssh_hands_on_to_nobody_and_where_it_starts_is_said() -> None:
+    """The variables of a shell do not reach sshd, which starts a command in the user's home (ssh(1))."""
+    launch = 'for h in a b; do ssh $h "B=2 torchrun --nnodes 2 --nproc_per_node 4 t.py" & done; wait'
+    found = _converted(f"export A=1 B=1\n{launch}")
+    assumed = {each.what: each for each in found.findings if each.kind == "assumed"}
+    assert "ssh hands on none" in assumed["A"].why
+    assert "home of the user" in assumed["the working folder"].why
+    assert loaded(found.job)["env"] == {"A": "1", "B": "2", "OMP_NUM_THREADS": "1"}
+
+
 def test_hosts_of_another_number_than_the_launcher_says_are_told() -> None:
     found = _converted("for h in a b c; do ssh $h torchrun --nproc_per_node 4 t.py; done").findings
     assert any(

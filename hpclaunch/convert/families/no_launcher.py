@@ -16,7 +16,7 @@ from hpclaunch.values.conversion import Place
 
 _NOTHING = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
 _FIRST = re.compile(r"(?:sudo\s+)?(?:\$\{?(\w+)\}?|(\S+))\s+\S")
-_STARTER = re.compile(rf"(?<![\w.-]){any_of(BY_MPI)}(?=\s)")
+_STARTER = re.compile(rf"(?<![\w.-]){any_of(BY_MPI, BY_TORCH)}(?=\s)")
 _NAMED = re.compile(rf"(?<![\w.-]){any_of(STEPS, BY_MPI, BY_TORCH)}(?![\w.-])")
 _PREPARES = re.compile(r"(?:sudo\s+)?\S*\s+(?:build|login|logs|images|ps|pull|push|rm|rmi|stop|tag)\b")
 _MODULE = 4  # words of a Python before the module's name: its options, and -m
@@ -43,7 +43,7 @@ def said(reading: ShellReading) -> tuple[str, str, Sequence[Place]]:
     for command in reading.starting:
         over = next((name for word in command.words if (name := base_name(word)) in REMOTE), "")
         if over and any(layer.program == "ssh" for layer in layers(command.words)):
-            starter = _STARTER.search(" ".join(map(shown, command.words)))
+            starter = _STARTER.search(" ".join(map(shown, (*command.words, command.stdin or ()))))
             if starter is not None:
                 why = f"{command.place}: what {over} starts on other hosts is a text of their shells, and "
                 return f"{why}{starter[0]} in it is not read", _ITS_TEXT, (command.place,)

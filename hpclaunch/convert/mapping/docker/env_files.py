@@ -13,7 +13,7 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.docker.steps import Started
-from hpclaunch.convert.mapping.environment.handed_on import Handed
+from hpclaunch.convert.mapping.environment.handed_on import OVER_SSH, TAKE_OUT, Handed
 from hpclaunch.convert.mapping.words.texts import as_written
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.programs.names import REMOTE
@@ -22,10 +22,6 @@ from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
 
 _MOST = 3000  # lines
-_WHY_FAR = (
-    "ssh hands on none of the script's, so that a container had what the other machine's shell has alone"
-)
-_TODO_FAR = "take out of env, inherit or secrets what the ranks are not to have"
 
 
 def by_prefix(command: Command, options: Sequence[Option]) -> list[Option]:
@@ -60,7 +56,7 @@ def say_far(reading: ShellReading, step: Started, handed: Sequence[Handed], draf
         return
     what = f"{next(iter(its.values())).by} {', '.join(its)}"
     places = tuple(dict.fromkeys(place for each in its.values() for place in each.places))
-    draft.say("assumed", places, what, became="env of all ranks", why=_WHY_FAR, todo=_TODO_FAR)
+    draft.say("assumed", places, what, became="env of all ranks", why=OVER_SSH, todo=TAKE_OUT)
 
 
 def given(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Handed]:

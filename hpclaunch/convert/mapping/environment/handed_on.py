@@ -30,6 +30,8 @@ _REPLACED: dict[Owner, str] = {
 }
 _MPIRUN_SETS = "mpirun sets it in each rank, and srun does not; MPI itself asks PMIx"
 _TAKE_SLURMS = "a program that reads it takes SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS instead"
+OVER_SSH = "ssh hands on none of the script's, so that what it starts had those of the other machine's shell"
+TAKE_OUT = "take out of env, inherit or secrets what the ranks are not to have"
 _OF_HYDRA = ("genv", "env", "genvlist", "envlist")  # mpiexec.hydra -help
 _OF_LOGIN: frozenset[Owner] = frozenset(("login", "shell"))
 

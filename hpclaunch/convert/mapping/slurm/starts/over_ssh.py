@@ -2,11 +2,12 @@
 ranks: for h in ...; do ssh $h torchrun ...; done. They are one run, whose ranks srun starts."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.environment.handed_on import OVER_SSH, TAKE_OUT
 from hpclaunch.convert.mapping.slurm.scripts.submitted import written_by
 from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.mapping.words.hosts import Counted
@@ -21,7 +22,10 @@ from hpclaunch.values.conversion import Place
 _MAY = re.compile(rf"\b{any_of(BY_TORCH)}\b")
 _SOURCES = re.compile(r"(?:^|[;&\n])\s*((?:source|\.)\s+[^\s;&|][^;&|\n]*)")
 _TO_HOSTS = frozenset(ssh.TABLES)
+_PLAIN = re.compile(r"-(?!c)[a-bd-z]*|--(?:login|norc|noprofile)")  # options of a shell without a text
 _MOST = 40  # commands over ssh that are looked into
+_FOLDER, _WORKDIR = "the job file's folder", "write workdir, where the command needs the files of another one"
+_HOME = "ssh starts a command in the home of the user there, and ranks start in the job file's folder"
 _NO_SSH = "srun starts the ranks itself: there are no daemons, no ssh and no list of hosts"
 
 
@@ -50,6 +54,9 @@ def say(reading: ShellReading, run: Command, draft: Draft) -> None:
         draft.say("left", (outer.place,), text.strip(), why=why, todo=todo)
     to = " ".join(map(shown, layers(outer.words)[0].words))
     draft.say("replaced", (outer.place,), f"{outer.program} {to}".strip(), why=_NO_SSH)
+    _say_exports(reading, outer, run, draft)
+    if ("workdir",) not in draft.facts:
+        draft.say("assumed", (outer.place,), "the working folder", became=_FOLDER, why=_HOME, todo=_WORKDIR)
     counted = _counted(outer)
     if counted is None:
         return
@@ -57,6 +64,23 @@ def say(reading: ShellReading, run: Command, draft: Draft) -> None:
     if nodes is not None and nodes != counted.count:
         why = f"how many nodes: {counted.what} says {counted.count}, and what it starts there says {nodes}"
         draft.say("question", counted.places, counted.what, why=why, todo="correct `nodes`")
+
+
+def _say_exports(reading: ShellReading, outer: Command, run: Command, draft: Draft) -> None:
+    """Say of variables that the script exports, and the job gives its ranks, that ssh hands on none."""
+    own = {name for name, value in run.prefix} | {
+        name for name, value in run.environment if (name, value) not in outer.environment
+    }
+    its = {
+        name: last
+        for name, _ in outer.environment
+        if name not in own and (last := reading.last(name)) is not None and last.exported
+        if ("env", name) in draft.facts
+    }
+    if its:
+        places = (outer.place, *(each.place for each in its.values()))
+        became = "env of all ranks"
+        draft.say("assumed", places, ", ".join(its), became=became, why=OVER_SSH, todo=TAKE_OUT)
 
 
 def _counted(outer: Command) -> Counted | None:
@@ -96,10 +120,16 @@ def _found(reading: ShellReading) -> Iterator[tuple[Command, tuple[Command, ...]
 def _remote(reading: ShellReading, command: Command) -> list[Value]:
     """The words of the remote command: of a file that the script wrote, its text."""
     words = ssh.read(command.words)[1]
-    if not words and command.stdin:
-        return [("bash",), ("-c",), command.stdin]
+    if command.stdin and _reads_input(words):
+        return [words[0] if words else ("bash",), ("-c",), command.stdin]
     path = (
         words[0] if len(words) == 1 else words[1] if len(words) == 2 and program_of(words) == "bash" else None
     )
     writer = written_by(reading, path, command) if path is not None else None
     return [("bash",), ("-c",), writer.stdin] if writer is not None and writer.stdin else words
+
+
+def _reads_input(words: Sequence[Value]) -> bool:
+    """Whether it is a shell that is given its text by ssh: none that is named, bash -s, sh -e."""
+    is_shell = not words or program_of(words) in SHELLS
+    return is_shell and all(_PLAIN.fullmatch(known(word) or "") for word in words[1:])
