@@ -33,6 +33,11 @@ PERHAPS = Told(
 )
 PLUMBING = Told("without effect", "shell plumbing: ", "it has no effect on what is launched")
 LEAVES = Told("without effect", "", "it leaves an environment, and nothing of the job is in one then")
+ENDS = Told(
+    "carried",
+    "conditions: ",
+    "it ends the script or a round there, and the job is made for where its condition does not hold",
+)
 STATE = Told("carried", "shell plumbing: ", "the commands behind it have their words as it leaves them")
 CONDITION = Told("carried", "conditions: ", "what depends on them is told where it stands")
 ROUNDS = Told("carried", "a loop: ", "what its rounds do is told where it stands")

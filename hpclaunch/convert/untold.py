@@ -87,6 +87,10 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return lines_told.WRITES_ANOTHER
     if program in PLUMBING and walk.feeds(statement.place, program):
         return lines_told.LEFT
+    if program in ("exit", "break", "continue") and any(
+        each.conditions for each in walk.commands(statement.place) if each.program == program
+    ):
+        return lines_told.ENDS
     if program == "read":
         return _read(part, statement.place, walk)
     if program in PLUMBING:

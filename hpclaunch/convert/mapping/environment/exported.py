@@ -30,6 +30,7 @@ _HERE = re.compile(r"|localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0")
 _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
 _ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
 _MOST_LINES = 20
+_LONGEST = 200  # characters of a value that is told: it may stand nowhere else
 # What becomes of a variable by whose it is: why, and for those that are left what to do.
 _REPLACED: dict[Owner, str] = {
     "srun": "srun takes it for an option of its own; the job's keys say it, and Slurm sets it in each rank",
@@ -359,4 +360,4 @@ def _is_in_text(name: str, command: Command) -> bool:
 
 def _short(each: Handed) -> str:
     text = "..." if is_secret(each.name) else shown(each.value)
-    return text if len(text) < 60 else text[:57] + "..."
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -153,7 +153,9 @@ def inherit(
             continue
         if name.startswith("SLURM_") and not is_slurms(name):
             why = f"no line gives {name} a value, and Slurm has no variable of that name: it is empty"
-            draft.say("left", places, what, why=why, todo="where another is meant write that in the command")
+            why += ", but where a site sets it in each job"
+            todo = "where another is meant, or the site sets none, write that in the command"
+            draft.say("left", places, what, why=why, todo=todo)
             continue
         if acts_on_commands(name) or owner(name) == "shell":
             why = f"{name} changes how a job is started, and is not inherited"

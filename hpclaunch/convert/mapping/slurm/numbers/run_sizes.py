@@ -115,7 +115,7 @@ def _nodes(reading: ShellReading, run: Step, ranks: Ranks, found: Allocation, dr
     elif own is not None and ranks.nodes is None:
         _ask_nodes(reading, run, own, draft)
     elif ranks.nodes is None and found.nodes is None:
-        _ask_nodes_of_tasks(run, draft)
+        _ask_nodes_of_tasks(reading, run, draft)
 
 
 def _by_launcher(
@@ -238,9 +238,11 @@ def _ask_nodes(reading: ShellReading, run: Step, own: Asked, draft: Draft) -> No
     draft.ask(("nodes",), question, (*own.places, loop.place), own.written, todo=todo)
 
 
-def _ask_nodes_of_tasks(run: Step, draft: Draft) -> None:
-    """The nodes of a run that says how many ranks it has in all, and no more."""
-    tasks = run.option("ntasks")
+def _ask_nodes_of_tasks(reading: ShellReading, run: Step, draft: Draft) -> None:
+    """The nodes of a run that says how many ranks it has in all, and no more; or how many GPUs, where it is
+    no step of a job (srun(1), --gpus)."""
+    gpus = None if reading.directives else run.option("gpus")
+    tasks = run.option("ntasks") or (None if gpus is not None and gpus.text in ("0", "1") else gpus)
     if tasks is None or ("nodes",) in draft.facts:
         return
     each = run.ranks.per_node

@@ -105,6 +105,7 @@ def put(
         names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
         made = {each.name for each in asked}
         _rendezvous([name for name in written.names if name not in made], lines, draft)
+        _say_own(reading, run, draft)
         set_here = {name for name, _ in around.later}
         added = {name for _, value in around.later for name in names_in(value) if name in set_here}
         own = set_here - added | set(around.stand_ins.values())
@@ -160,6 +161,18 @@ def _rendezvous(names: Sequence[str], lines: Sequence[Place], draft: Draft) -> N
         named = ", ".join(missing)
         why = f"no line says what {named} {'are' if len(missing) > 1 else 'is'}; {rendezvous.SETS_ALL}"
         draft.put(("rendezvous",), "torch", lines, f"{named} in the command", why=why, kind="assumed")
+
+
+def _say_own(reading: ShellReading, run: Step, draft: Draft) -> None:
+    """Say of such names in the script's own words that its shell had none of them, where a launcher is why
+    ranks have them now."""
+    in_words = {name for word in run.words for name in names_in(word)}
+    its = [each for each in rendezvous.COMPUTED if each in in_words and reading.last(each) is None]
+    named = f"{', '.join(its)} in the command"
+    if its and not any(each.what == named for each in draft.findings):
+        why = "no line gives it: the script's shell put in what the submitter's has, or nothing"
+        todo = "take it out of the command where nothing is meant"
+        draft.say("assumed", (run.command.place,), named, became="that of each rank", why=why, todo=todo)
 
 
 def export_of(reading: ShellReading, run: Step) -> export.Export:

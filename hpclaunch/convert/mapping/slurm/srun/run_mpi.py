@@ -39,7 +39,9 @@ def _no_mpi(reading: ShellReading, run: Step, launcher: Layer | None, draft: Dra
     lines = (run.command.place,)
     by_srun = any(layer.program == "srun" for layer in layers(run.command.words))
     torch_alone = launcher is not None or rendezvous.is_used(draft)
-    single = run.ranks.nodes == 1 and run.ranks.per_node == 1
+    nodes = draft.facts.get(("nodes",))
+    alone = run.ranks.nodes == 1 or (run.ranks.nodes is None and (nodes is None or nodes.value == 1))
+    single = alone and run.ranks.per_node == 1
     if torch_alone or single:
         started = single and launcher is None  # torchrun is one command, and its processes are the ranks
         why = "one rank needs no MPI" if started else "the ranks find each other by MASTER_ADDR and RANK"
