@@ -1,4 +1,5 @@
-"""A launcher in a pod's text that only tells of itself (mpirun --version) is not what starts the ranks."""
+"""A launcher in a pod's text that only tells of itself (mpirun --version) is not what starts the ranks. Where
+nobody knows the launcher, what it binds by is asked for too."""
 
 import pytest
 from manifest_cases import converted, job, of_shell
@@ -48,3 +49,25 @@ def test_torchrun_that_is_asked_for_help_is_no_step_of_the_job():
     assert facts["command"] == ["python", "-u", "fit.py"]
     assert facts["ranks_per_node"] == 4
     assert not any(key.startswith("setup") for key in facts)
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("python go.py -np 4 --bind-to core --map-by socket:PE=6 ./sim", "--bind-to core"),
+        ("export RUN=./go; $RUN -np 4 -bind-to numa ./sim | tee log", "-bind-to numa"),
+        ("./go --cpu-bind=map_cpu:0,8 ./sim", "--cpu-bind=map_cpu:0,8"),
+    ],
+)
+def test_what_an_unknown_launcher_binds_by_is_asked_for_as_its_command_is(text, option):
+    found = converted(_MPIJOB.replace("TEXT", text))
+    assert found.facts["command",].is_open
+    assert option in found.facts["bind", "cpus"].question
+    assert not [each for each in found.findings if each.what == "no line binds ranks to cores"]
+
+
+@pytest.mark.parametrize("text", ["python go.py -np 4 ./sim", "python go.py -np 4 ./sim # --bind-to core"])
+def test_an_unknown_launcher_without_such_an_option_has_the_default(text):
+    found = converted(_MPIJOB.replace("TEXT", text))
+    assert ("bind", "cpus") not in found.facts
+    assert [each for each in found.findings if each.what == "no line binds ranks to cores"]

@@ -54,6 +54,9 @@ _BINDS = re.compile(r"\b(numactl|taskset|bind\.sh|hwloc-bind)\b")
 _TO_CORES = re.compile(
     r"\b(numactl(?= .*(?:--cpu|--physcpubind|-[NC]))|taskset|bind\.sh|hwloc-bind)\b", re.DOTALL
 )
+# mpirun(1), --bind-to; srun(1), --cpu-bind. A program of one's own may hand them on.
+_OF_LAUNCHERS = re.compile(r"(?<!\S)--?(?:bind-to|cpu[-_]bind)[ =][\w:,+-]+")
+_COMMENT = re.compile(r"(?<!\S)#.*")
 _CUT = ("[...]", "[…]", "…", "...")
 _TO_FILL_IN = re.compile(r"\$[({\w]|[<>{}]|\s")  # what no name of an image has
 
@@ -164,7 +167,7 @@ def _job(
     scheduling.put(workload, draft)
     ending.put(workload, draft)
     _serving(workload, draft)
-    _binding(workload, draft)
+    _binding(workload, launch, draft)
     world.ask(workload, launch, own, draft)
     parts.compare(workload, own, beside, draft, options)
     parts.ask_which_container(workload, draft)
@@ -283,7 +286,7 @@ def _several(launch: Launch, draft: Draft) -> None:
         parts.ask_instead((key,), question, launch.places, "several programs at once", draft, todo)
 
 
-def _binding(workload: Workload, draft: Draft) -> None:
+def _binding(workload: Workload, launch: Launch, draft: Draft) -> None:
     """Where nothing was said of cores: Kubernetes leaves them to whoever starts processes."""
     by_ranks.of_env([workload.kind_place], draft)
     fact = draft.facts.get(("command",))
@@ -295,6 +298,10 @@ def _binding(workload: Workload, draft: Draft) -> None:
         for kind in ("cpus", "memory"):
             draft.put(("bind", kind), "none", fact.places, f"{to_cores[1]} in the command", why=why)
     elif not own and not any("bind" in f"{each.became} {each.todo}" for each in draft.findings):
+        if fact is not None and fact.is_open and (option := _unread_option(launch)):
+            question = f"what ranks are bound to: {option} is in what is asked for as `command`"
+            draft.ask(("bind", "cpus"), question, launch.places, option)
+            return
         by_mpi = "Intel MPI pinned them in its own way"
         draft.say(
             "assumed",
@@ -304,6 +311,13 @@ def _binding(workload: Workload, draft: Draft) -> None:
             why=by_mpi if workload.mpi == "intel" else "in pods they ran on any core",
             todo="where the program chooses its cores itself write bind: {cpus: none, memory: none}",
         )
+
+
+def _unread_option(launch: Launch) -> str:
+    """The option in a launch, of which nobody knows what starts its ranks, that may bind them."""
+    text = " ".join(known(word.value) or "" for word in launch.words)
+    found = _OF_LAUNCHERS.search(_COMMENT.sub("", text))
+    return found[0] if found is not None else ""
 
 
 def _serving(workload: Workload, draft: Draft) -> None:
