@@ -74,3 +74,16 @@ def test_a_tilde_behind_a_colon_of_an_assignment_is_the_home_folder() -> None:
     env = {"HOME": "/H", "PATH": "/usr/bin:/bin", **job.get("env", {})}
     ran = subprocess.run(["sh", "-c", script], env=env, capture_output=True, text=True, check=True)
     assert ran.stdout == said.stdout.rstrip("\n") + " I=x:/H/i\n"
+
+
+def test_an_end_on_a_condition_is_not_said_to_have_no_effect() -> None:
+    lines = "make || exit 2\nfor m in a b; do\n[ -f $m ] && continue\nmesh $m\ndone"
+    found = convert(classified({"run.sub": f"{_HEAD}{lines}{_RUN}exit 0\n"}), Options({})).findings
+    ends = [each for each in found if "ends the script or a round" in each.why]
+    assert [(each.kind, each.what) for each in ends] == [
+        ("carried", "conditions: exit 2"),
+        ("carried", "conditions: continue"),
+    ]
+    without = " ".join(each.what for each in found if each.kind == "without effect")
+    assert "exit 2" not in without
+    assert "continue" not in without

@@ -263,3 +263,21 @@ def test_a_text_with_a_number_of_an_array_that_may_have_none_is_the_shell_s_own(
         job["command"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True, text=True
     )
     assert run.stdout == "--nproc_per_node=4 t.py --fold all "
+
+
+@pytest.mark.parametrize(
+    ("line", "is_said"),
+    [
+        ("srun torchrun --nnodes=2 --nproc_per_node=8 t.py --world $WORLD_SIZE", True),
+        ('srun bash -c "torchrun --nnodes=2 --nproc_per_node=8 t.py --world $WORLD_SIZE"', True),
+        ("srun bash -c 'torchrun --nnodes=2 --nproc_per_node=8 t.py --world $WORLD_SIZE'", False),
+        ("WORLD_SIZE=16\nsrun torchrun --nnodes=2 --nproc_per_node=8 t.py --world $WORLD_SIZE", False),
+    ],
+)
+def test_a_number_of_the_ranks_that_the_scripts_own_shell_never_had_is_said(
+    line: str, *, is_said: bool
+) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=1 --gres=gpu:8 -t 60\n{line}\n"
+    found = convert(classified({"run.sub": text}), Options({})).findings
+    said = [each.what for each in found if each.became == "that of each rank"]
+    assert said == ["WORLD_SIZE in the command"] * is_said

@@ -45,6 +45,31 @@ def test_nodes_are_as_many_as_its_ranks_need(words: str, nodes: str, gpus: str, 
     assert not any(each.kind == "assumed" and each.key == "nodes" for each in findings)
 
 
+@pytest.mark.parametrize(
+    ("words", "head", "nodes"),
+    [
+        ("--gpus=16", "", ASK),
+        ("-G $1", "", ASK),
+        ("--gpus=1", "", None),
+        ("--gpus=16", "#SBATCH -N 2\n", "2"),
+    ],
+)
+def test_gpus_alone_leave_it_to_slurm_how_many_nodes_there_are(
+    words: str, head: str, nodes: str | None
+) -> None:
+    """Slurm 22.05 gives `srun --gpus=12` two nodes with eight GPUs each."""
+    assert _job(words, head)[0].get("nodes") == nodes
+
+
+@pytest.mark.parametrize(
+    ("words", "is_asked"), [("-n 1", False), ("", False), ("-n 2", True), ("-N 2", True)]
+)
+def test_how_one_rank_finds_others_is_not_asked(words: str, *, is_asked: bool) -> None:
+    text = f"#!/bin/bash\nsrun {words} --gres=gpu:1 python till.py\n"
+    job = script_cases.loaded(convert(classified({"run.sh": text}), Options({})).job)
+    assert (job.get("mpi") == ASK) is is_asked
+
+
 def test_what_slurm_chooses_itself_is_not_said_to_be_the_operators() -> None:
     job, findings = _job("--gres=gpu:8", "#SBATCH -n 16\n")
     assert job["nodes"] == ASK
