@@ -6,7 +6,14 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import rendezvous
-from hpclaunch.convert.mapping.slurm.srun.sruns import Step, alike, fallbacks, is_preparation, likelier
+from hpclaunch.convert.mapping.slurm.srun.sruns import (
+    Step,
+    alike,
+    fallbacks,
+    is_another,
+    is_preparation,
+    likelier,
+)
 from hpclaunch.convert.reading import Command
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.amount import counted
@@ -56,7 +63,7 @@ def put(run: Step, others: Sequence[Step], draft: Draft) -> None:
         step
         for step in others
         if step.command is not run.command
-        and step.command.place != run.command.place
+        and is_another(step.command, run.command)
         and step.words
         and not (step.command.within or step.command.signals)
         and (is_test or not is_preparation(step))
@@ -73,6 +80,7 @@ def put(run: Step, others: Sequence[Step], draft: Draft) -> None:
     ask_which(_start(run), [_start(step) for step in found], draft, todo)
     steps = [step for step in others if step.command.place in taken and step.command is not run.command]
     _ask_alike(run, [*steps, *found], draft, todo)
+    _say_variables(run, found, draft)
     _ask_on_condition(run, every if _is_one(run) else found, draft)
 
 
@@ -105,6 +113,22 @@ def _ask_alike(run: Step, others: Sequence[Step], draft: Draft, todo: str) -> No
             why=f"which is the job's run: {taken_one} was taken, and another looks like it ({listed})",
             todo=todo,
         )
+
+
+def _say_variables(run: Step, others: Sequence[Step], draft: Draft) -> None:
+    """What other calls of the function around the run give it of variables, where nothing else is another."""
+    its = {**dict(run.command.environment), **dict(run.command.prefix)}
+    names: dict[str, None] = {}
+    for step in others:
+        if step.command.place == run.command.place and step.text == run.text and _start(step) == _start(run):
+            given = {**dict(step.command.environment), **dict(step.command.prefix)}
+            names |= {name: None for name in [*its, *given] if its.get(name) != given.get(name)}
+    if names:
+        why = (
+            f"it is started more than once, with other values of {', '.join(names)}: the last ones were taken"
+        )
+        todo = "make a job of each"
+        draft.say("left", (run.command.place,), run.command.brief(_LONGEST), why=why, todo=todo)
 
 
 def ask_for_one(run: Step, others: Sequence[Command], draft: Draft) -> None:

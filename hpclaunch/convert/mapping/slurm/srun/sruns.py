@@ -167,6 +167,13 @@ def fallbacks(commands: Sequence[Command]) -> set[int]:
     return {id(each) for each in commands if any(map(_FAILED.search, each.conditions))}
 
 
+def is_another(command: Command, run: Command) -> bool:
+    """Whether a command is not the run itself: it stands elsewhere, or another call of the function around
+    both gives it other words or variables."""
+    its, of_run = ((each.words, each.prefix, each.environment) for each in (command, run))
+    return command.place != run.place or its != of_run
+
+
 def test_of(found: Sequence[Step]) -> Step | None:
     """The last of NCCL's tests: it is the job of a script that starts nothing else."""
     return next((step for step in reversed(found) if _is_test(step)), None)

@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping.container import enroot, other_runtimes
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks
-from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks
+from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, is_another
 from hpclaunch.convert.mapping.slurm.starts import in_text
 from hpclaunch.convert.programs import singularity, srun
 from hpclaunch.convert.programs.beside import PREPARES, that
@@ -304,7 +304,7 @@ def others(reading: ShellReading, run: Command) -> list[Command]:
     one has failed, and those that go on beside the run."""
     found = _launched([command for command in reading.commands if _may_be_run(command)])
     instead = fallbacks(found)
-    return [each for each in found if each.place != run.place and id(each) not in instead]
+    return [each for each in found if is_another(each, run) and id(each) not in instead]
 
 
 def _launched(commands: Sequence[Command]) -> list[Command]:
