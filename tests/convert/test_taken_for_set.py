@@ -35,3 +35,38 @@ def test_one_that_is_handed_on_and_taken_for_unset_is_not_said_to_be_set(head: s
     found = convert(classified({"run.sh": text}), Options({}))
     assert [each.became for each in found.findings if each.what == "RUN"] == ["not set"]
     assert any(each.became == "inherit.0: RUN" for each in found.findings)
+
+
+_SHOWN = (
+    'echo "the glaze is $GLAZE"',
+    "printf '%s\\n' \"$GLAZE\" >&2",
+    'echo "the glaze is $GLAZE"\ncat <<EOT\n  --glaze $GLAZE\nEOT',
+)
+
+
+@pytest.mark.parametrize("shown", _SHOWN)
+@pytest.mark.parametrize(
+    "test",
+    ['[ -z "$GLAZE" ]', "! [ $GLAZE ]", "[[ ! -n $GLAZE ]]"],
+)
+def test_what_a_script_only_shows_is_not_taken_for_set(shown: str, test: str) -> None:
+    then = "then export KILN=low; else export KILN=high; fi"
+    lines = f"{shown}\nif {test}; {then}"
+    found = convert(classified({"fire.sh": f"#!/bin/bash\n{lines}\nmpirun -np 2 ./fire\n"}), Options({}))
+    assert "KILN: low" in found.job
+    assert [each.became for each in found.findings if each.what == "GLAZE"] == ["not set"]
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        'echo "$GLAZE" > glaze.txt',
+        'echo "$GLAZE" | ./mix',
+        'MIX=$(echo "$GLAZE")\n./mix "$MIX"',
+        './mix "$GLAZE"',
+    ],
+)
+def test_what_a_script_makes_something_of_is_taken_for_set(used: str) -> None:
+    lines = f'{used}\nif [ -z "$GLAZE" ]; then export KILN=low; else export KILN=high; fi'
+    found = convert(classified({"fire.sh": f"#!/bin/bash\n{lines}\nmpirun -np 2 ./fire\n"}), Options({}))
+    assert "KILN: high" in found.job

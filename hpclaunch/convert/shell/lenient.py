@@ -293,13 +293,14 @@ class LenientExpander(Expander):
         return name in self._walker.required or any(name in each.to_fill_in for each in sources)
 
     def nobody_tested(self, name: str) -> bool:
-        """Whether the only mention of it that asks for a value is the one in this command."""
+        """Whether the only mention of it that asks for a value is the one in this command, but for what is
+        shown to who looks on."""
         places = self._walker.wanted.get(name)
         return (
             places is not None
             and self.state.get(name) is None
             and name not in self._walker.required
-            and all(place == self._walker.place for place in places)
+            and all(place == self._walker.place or place in self._walker.messages for place in places)
         )
 
 

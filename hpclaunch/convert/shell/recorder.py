@@ -40,6 +40,7 @@ _MAY_FAIL = (Simple, Arithmetic, Test)
 _OF_A_LINE = 8  # variables that are assumed
 # What is done beside a run, and is never one: what is exported to it is not asked for.
 _NEVER_THE_RUN = PLUMBING | PREPARES
+_SHOWS = frozenset(("echo", "printf"))
 
 
 class _Within(AbstractContextManager[None]):
@@ -209,6 +210,8 @@ class Recorder(Values):
         context = self.context
         program = program_of(words) if words and known(words[0]) is not None else ""
         may_run = program in STARTERS or program not in _NEVER_THE_RUN
+        if self._is_message(program, words):
+            self.messages.add(self.place)
         its = tuple([with_program(python(word)) for word in words])
         exported = self.environment() if may_run else ()
         if program in IN_FRONT:
@@ -236,3 +239,9 @@ class Recorder(Values):
             )
         )
         self._functions = ()
+
+    def _is_message(self, program: str, words: Sequence[Value]) -> bool:
+        """Whether a command shows its words, or cat its here-document, and nothing else has them."""
+        around = self.context
+        shows = program in _SHOWS or (program == "cat" and len(words) == 1 and self.input.text is not None)
+        return shows and not (around.writes or around.within or around.pipeline[1] > 1)

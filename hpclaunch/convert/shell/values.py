@@ -50,6 +50,7 @@ class Values(Shell):
         self.assigned: list[Assigned] = []
         self.assumed: list[Assumed] = []
         self.wanted: dict[str, dict[Place, None]] = {}
+        self.messages: set[Place] = set()  # where a line is shown to who looks on, and nothing is made of it
         # Variables that are exported where the script's own shell begins with them alone, and who reads them.
         self.handed: dict[str, Place] = {}
         self._copies: dict[str, set[Place]] = {}  # where another variable got its value, and no more
