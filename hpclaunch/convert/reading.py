@@ -124,8 +124,7 @@ class Command(Struct, frozen=True, dict=True):
 class Assigned(Struct, frozen=True):
     """A value that a variable was given. An array's is its words with spaces, and `array` has them.
     `default`: it counts only since nothing else was given (${X:-v}, : "${X:=v}"). `conditions` and `loops`
-    are what it depends on, as of `Command`. `behind` is how many commands and sources the walk had found
-    before it."""
+    are what it depends on, as of `Command`, and `behind` is as of `Sourced`."""
 
     name: str
     value: Value
@@ -227,8 +226,8 @@ class ShellReading(Struct, frozen=True, dict=True):
     points of a sweep, whose ranks have what Slurm tells the tasks of an array. `handed` are variables that
     are exported only where the submitter's shell has them, each with the line that reads it before the
     script gives it a value, `passed` those that a line exports before they have one, and `perhaps_exported`
-    those on a condition. `of_submitted` are statements of a script in this one that is submitted. `at_end`
-    is what the script itself exports at its end, and `required` are variables without which it ends."""
+    those on a condition. `of_submitted` are statements of a script in this one that is submitted, `at_end` is
+    what the script exports at its end, `required` without what it ends, `taken` what tests take for set."""
 
     sources: tuple[Source, ...]
     script: str
@@ -254,6 +253,7 @@ class ShellReading(Struct, frozen=True, dict=True):
     of_submitted: tuple[Statement, ...] = ()
     at_end: tuple[tuple[str, Value], ...] = ()
     required: frozenset[str] = frozenset()
+    taken: dict[str, Place] = {}
 
     @cached_property
     def entered(self) -> frozenset[Place]:

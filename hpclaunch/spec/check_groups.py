@@ -65,7 +65,7 @@ def _group_problems(job: Job, group: GroupSpec, path: Path) -> list[Problem]:
         for key in hints.__struct_fields__:
             if getattr(hints, key) is not None:
                 _check(found, (*path, "sites", site, key), check_text.line, getattr(hints, key))
-    found += _command_problems(job, group, path)
+    found += _command_problems(group, path)
     for name, value in group.env.items():
         of_name = (*path, "env", name)
         _check(found, of_name, scalars.carried, value)
@@ -76,9 +76,18 @@ def _group_problems(job: Job, group: GroupSpec, path: Path) -> list[Problem]:
     return found
 
 
-def _command_problems(job: Job, group: GroupSpec, path: Path) -> list[Problem]:
+def relations(job: Job) -> list[Problem]:
+    """What is wrong with the groups beside other keys of the job, where those are right by themselves."""
+    return [
+        _problem(("groups", name), "it has no command, and the job has none either")
+        for name, group in job.groups.items()
+        if group.command is None and not job.command
+    ]
+
+
+def _command_problems(group: GroupSpec, path: Path) -> list[Problem]:
     if group.command is None:
-        return [] if job.command else [_problem(path, "it has no command, and the job has none either")]
+        return []
     words = (group.command,) if isinstance(group.command, str) else group.command
     if not words or not words[0].strip():
         return [_problem((*path, "command"), "the command is empty")]

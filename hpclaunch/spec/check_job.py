@@ -105,6 +105,15 @@ def _mount(mount: str | MountSpec) -> None:
         raise ValueError(complaint)
 
 
+def job_relations(job: Job) -> list[Problem]:
+    """What is wrong between keys that are right by themselves."""
+    if not job.groups:
+        return []
+    from hpclaunch.spec import check_groups
+
+    return check_groups.relations(job)
+
+
 def _command_problems(job: Job) -> list[Problem]:
     if job.command == "":
         return (

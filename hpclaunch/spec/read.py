@@ -9,7 +9,7 @@ import msgspec
 from msgspec import structs
 
 from hpclaunch.spec import scalars, sets
-from hpclaunch.spec.check_job import job_problems
+from hpclaunch.spec.check_job import job_problems, job_relations
 from hpclaunch.spec.check_nodetype import node_type_problems
 from hpclaunch.spec.check_site import site_problems, site_relations
 from hpclaunch.spec.document import Document
@@ -73,7 +73,7 @@ def parse_job(text: str, file: str, directory: str, sets: Sequence[str] = ()) ->
 
 def convert_job(root: Node, file: str) -> Document[Job]:
     """The job of a tree, whose `directory` is as it was written."""
-    return _convert(root, Job, "job", file, job_problems)
+    return _convert(root, Job, "job", file, job_problems, job_relations)
 
 
 def read_site(name_or_path: str) -> Document[Site]:

@@ -70,3 +70,20 @@ def test_what_a_script_makes_something_of_is_taken_for_set(used: str) -> None:
     lines = f'{used}\nif [ -z "$GLAZE" ]; then export KILN=low; else export KILN=high; fi'
     found = convert(classified({"fire.sh": f"#!/bin/bash\n{lines}\nmpirun -np 2 ./fire\n"}), Options({}))
     assert "KILN: high" in found.job
+
+
+@pytest.mark.parametrize("test", ['[ -z "$GLAZE" ]', "[[ ! -n $GLAZE ]]"])
+def test_a_test_by_what_another_line_needs_is_said_to_take_it_for_set(test: str) -> None:
+    lines = f"./mix $GLAZE\nif {test}; then export KILN=low; else export KILN=high; fi"
+    found = convert(classified({"fire.sh": f"#!/bin/bash\n{lines}\nmpirun -np 2 ./fire\n"}), Options({}))
+    assert "KILN: high" in found.job
+    (said,) = [each for each in found.findings if each.what == "GLAZE"]
+    assert (said.became, said.places[0].line) == ("set, and not empty", 3)
+
+
+@pytest.mark.parametrize("words", ["./fire ${GLAZE:+--glaze}", 'bash -c "./fire ${GLAZE:+--glaze}"'])
+def test_what_only_another_variable_got_is_not_taken_for_set(words: str) -> None:
+    text = f'{_HEAD}OLD="$GLAZE"\nsrun --mpi=none {words}\n'
+    found = convert(classified({"fire.sub": text}), Options({}))
+    assert "--glaze" not in found.job
+    assert [each.became for each in found.findings if each.what == "GLAZE"] == ["not set"]

@@ -59,3 +59,10 @@ def test_what_is_wrong_is_said(text: str, message: str) -> None:
         parse_job(f"name: a\n{text}\n" if not text.startswith("name") else text, "f", "/")
     assert message in str(caught.value)
     assert "f:" in str(caught.value)
+
+
+def test_a_command_that_is_still_open_is_all_that_is_said_of_it() -> None:
+    text = 'name: a\ncommand: "<ask: which>"\ngroups: {a: {nodes: 1}, b: {nodes: 1}}\n'
+    with pytest.raises(InputError) as caught:
+        parse_job(text, "f", "/")
+    assert [problem.path for problem in caught.value.problems] == [("command",)]

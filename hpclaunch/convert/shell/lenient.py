@@ -112,9 +112,12 @@ class LenientExpander(Expander):
         if not is_others(name):
             # A default counts wherever else the name is read, but where the script does not go on without it.
             is_default = expansion.operator in _DEFAULTS
-            given_by = self._walker.required if is_default else self._walker.wanted
-            if expansion.operator in _TESTS and name not in given_by and not _goes_on(expansion):
+            is_given = name in (self._walker.required if is_default else self._walker.wanted)
+            is_given &= is_default or not self._is_only_copied(name)
+            if expansion.operator in _TESTS and not is_given and not _goes_on(expansion):
                 return []
+            if expansion.operator in (":+", "+"):
+                self._walker.taken.setdefault(name, self._walker.place)
             self._walker.want(name)
         unknown: Value = (Unknown("variable", name),)
         # No array comes from outside: "${NAME[@]}" is the one value of a variable, or no word at all.
@@ -182,7 +185,7 @@ class LenientExpander(Expander):
 
     def _tested(self, fields: Fields, expansion: Parameter, values: list[Value] | None) -> None:
         name, operator = expansion.name, expansion.operator
-        missed = self.nobody_gave(name) or self._is_untold_argument(name)
+        missed = self.nobody_gave(name) or self._is_untold_argument(name) or self._is_only_copied(name)
         missed |= name in slurm_options.OF_ARRAYS
         if values == [] and operator in _TESTS and not expansion.all_of and missed:
             operand = expansion.operand if operator in _DEFAULTS else None
@@ -279,6 +282,9 @@ class LenientExpander(Expander):
         value = self.value(word)
         names = [part.name for part in value if isinstance(part, Unknown) and part.kind == "variable"]
         if names and not all(name.startswith(_NOT_ALWAYS) for name in names):
+            for name in names:
+                if name in self._walker.wanted and self.state.get(name) is None:
+                    self._walker.taken.setdefault(name, self._walker.place)
             return _FILLED
         return given(value, word.written)
 

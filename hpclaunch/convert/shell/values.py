@@ -55,6 +55,7 @@ class Values(Shell):
         self.handed: dict[str, Place] = {}
         self._copies: dict[str, set[Place]] = {}  # where another variable got its value, and no more
         self.passed: dict[str, Place] = {}  # exported by a line before they have a value
+        self.taken: dict[str, Place] = {}  # for set by a test, as other lines read them and nobody gave them
         self.required: set[str] = set()
         self.late: set[str] = set()  # of these, which were taken for unset before
         self.setters: list[Setter] = []

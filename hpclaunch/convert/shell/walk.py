@@ -131,6 +131,7 @@ def _read(
         perhaps_exported=frozenset(walker.state.perhaps_exported),
         at_end=at_end,
         required=frozenset(walker.required),
+        taken=dict(walker.taken),
     )
 
 
