@@ -98,3 +98,18 @@ def test_a_line_that_may_ask_for_gpus_is_named_where_they_are_asked_for(
     (asked,) = [each for each in found.findings if each.kind == "question" and each.key == "gpus_per_node"]
     assert ("go.sh:5 may ask Slurm for some" in asked.why) is may
     assert ("no line asks Slurm for any" in asked.why) is not may
+
+
+@pytest.mark.parametrize(
+    "launch", ["torchrun --nproc_per_node=8 till.py", "mpirun -np 8 ./till", "deepspeed till.py"]
+)
+def test_of_a_script_that_no_slurm_runs_nothing_is_said_of_sbatch(launch: str) -> None:
+    texts = {
+        head: " ".join(
+            " ".join((each.why, each.todo))
+            for each in convert(classified({"go.sh": f"#!/bin/bash\n{head}{launch}\n"}), Options({})).findings
+        )
+        for head in ("", "#SBATCH -p team\n")
+    }
+    assert "sbatch" not in texts[""]
+    assert "sbatch" in texts["#SBATCH -p team\n"]

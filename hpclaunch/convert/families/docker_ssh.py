@@ -11,6 +11,7 @@ from hpclaunch.convert.mapping.docker.steps import Started, one_by_one, started
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm.batch import allocation
 from hpclaunch.convert.mapping.slurm.batch.asked import of_batch
+from hpclaunch.convert.mapping.slurm.batch.of_slurm import is_of_slurm
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.options import Options
@@ -91,7 +92,7 @@ def _has(its: Sequence[Layer], *programs: str) -> bool:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put the job into the draft."""
-    if sizes.is_of_slurm(reading) and any(each.name == "array" for each in of_batch(reading)):
+    if is_of_slurm(reading) and any(each.name == "array" for each in of_batch(reading)):
         arrays.put(reading, draft, options, _convert)
     else:
         _convert(reading, draft, options)
@@ -104,10 +105,8 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     if main is None:  # nothing else of the script is in a container
         steps = started(reading, values=True)
         main = main_of(steps)
-    if sizes.is_of_slurm(reading):
-        found = allocation.put(reading, draft)
-    else:
-        found = nodes.put(reading, steps, main, draft)
+    by_slurm = is_of_slurm(reading)
+    found = allocation.put(reading, draft) if by_slurm else nodes.put(reading, steps, main, draft)
     found = sizes.with_ranks(reading, found)
     beyond.defaults(reading, draft)
     if main is None:

@@ -11,7 +11,6 @@ from hpclaunch.convert.mapping.around import beyond, logs, rounds, surroundings
 from hpclaunch.convert.mapping.bind import binding
 from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.mapping.docker import config_env, container, env_files, launch
-from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.docker.steps import Started, copies_of, started
 from hpclaunch.convert.mapping.environment import handed_on, of_exports, of_no_run, reached, set_again
 from hpclaunch.convert.mapping.environment.exported import Ranks
@@ -22,6 +21,7 @@ from hpclaunch.convert.mapping.schedulers import other_schedulers, own_program, 
 from hpclaunch.convert.mapping.slurm.batch import allocation
 from hpclaunch.convert.mapping.slurm.batch.asked import of_options
 from hpclaunch.convert.mapping.slurm.batch.export import Export
+from hpclaunch.convert.mapping.slurm.batch.of_slurm import is_of_slurm
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.numbers.step_ranks import ranks
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped

@@ -6,8 +6,8 @@ from posixpath import basename
 from msgspec import Struct
 
 from hpclaunch.convert.families.docker_ssh import are_beside
-from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.schedulers import other_schedulers
+from hpclaunch.convert.mapping.slurm.batch.of_slurm import is_of_slurm
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.programs.flags import leading
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers

@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.environment import handed_on, reached
 from hpclaunch.convert.mapping.ranks import numbers as numbers_of_mpirun
 from hpclaunch.convert.mapping.ranks import rendezvous, threads
+from hpclaunch.convert.mapping.slurm.batch.of_slurm import is_of_slurm
 from hpclaunch.convert.mapping.slurm.numbers.settled import by_role
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.words import hosts
@@ -124,7 +125,7 @@ def _put_alone(launch: Launch, found: Allocation, handed: Sequence[handed_on.Han
     else:
         on_each_node = of_srun.nodes in (None, found.nodes)
     if of_srun is None and not on_each_node and found.nodes is None and ("nodes",) not in draft.facts:
-        on_each_node = sizes.is_of_slurm(reading) and _is_alone(launch, draft)
+        on_each_node = is_of_slurm(reading) and _is_alone(launch, draft)
     if not on_each_node:
         _ask_nodes(main, draft)
     return once

@@ -11,6 +11,7 @@ from hpclaunch.convert.mapping.docker.arguments import count_of_gpus, visible_gp
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm.batch.asked import GPUS, number, origin_of
+from hpclaunch.convert.mapping.slurm.batch.of_slurm import is_of_slurm
 from hpclaunch.convert.mapping.slurm.numbers.settled import by_role, settled
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks
@@ -37,15 +38,6 @@ _FROM_0 = re.compile(
     r"\$\(seq(?: -s ?\S+)? 0 (\d{1,3})(?: *\| *(?:tr '?\\+n|sed (?:-e )?['\"]?s|paste -s|xargs)[^()|]*)*\)"
 )
 _SLOTS = re.compile(r"\bslots\s*=\s*(\$?\{?\w+\}?)")
-
-
-def is_of_slurm(reading: ShellReading) -> bool:
-    """Whether the script is for Slurm."""
-    return (
-        any(each.system == "SBATCH" for each in reading.directives)
-        or bool(reading.of("scontrol", "sbatch", "squeue"))
-        or any(layer.program == "srun" for each in reading.starting for layer in layers(each.words))
-    )
 
 
 def told(reading: ShellReading, draft: Draft, options: Options) -> ShellReading:

@@ -7,6 +7,7 @@ from hpclaunch.convert.draft import Draft, sayable
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm.batch import batch_options, edited
 from hpclaunch.convert.mapping.slurm.batch.asked import NODES, Asked, number, of_batch, own_hosts, submitting
+from hpclaunch.convert.mapping.slurm.batch.of_slurm import is_of_slurm
 from hpclaunch.convert.mapping.slurm.numbers.sizes import (
     OF_GPUS,
     Allocation,
@@ -33,6 +34,8 @@ job-name nodes ntasks ntasks-per-node time time-min gres gpus gpus-per-node gpus
 gpus-per-socket
 """
 _BRIEF = 60
+_BY_OPERATOR = "unless the operator gave sbatch one (-t), it is the partition's default"
+_BY_PARTITION = "nothing ends what the script starts, and a job of Slurm has the partition's default"
 NO_LIMIT = "no line gives a time limit"
 WITHOUT_LIMIT = frozenset(("-1", "0", "infinite", "unlimited"))  # what --time and -t have for none
 _OF_NODES = re.compile(r"SLURM_(JOB_NUM_NODES|NNODES|JOB_NODELIST|NODELIST)\b")
@@ -112,6 +115,7 @@ def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
         own = each.places if text else ()
     submits = next((each for each in reading.of("sbatch") if each.place in reading.followed), None)
     if submits is None:
+        why = why or ("" if is_of_slurm(reading) else _AFTER_SCRIPT)
         put_name_of(reading.script, (*own, Place(reading.script)), draft, why)
         return
     script = srun.read(submits.words)[1][:1]
@@ -129,10 +133,9 @@ def put_name_of(script: str, places: tuple[Place, ...], draft: Draft, why: str =
 
 
 BY_SCRIPT = "sbatch names a job after its script where no line names it"
+_AFTER_SCRIPT = "no line names it, and the job is named after its script"
 # "sbatch" it calls one that it reads from its standard input (sbatch(1), --job-name), "wrap" that of --wrap.
 _NOT_BY_SCRIPT = "no line names it, and the script that sbatch is given has no name that is told"
-
-
 # Slurm 22.05 gives -N 2 --gpus=8 seven on one node and one on the other, with --exclusive too.
 _SPREAD = "Slurm may have more of them on one node than on another; hpclaunch has as many on each"
 _VARIABLE = re.compile(r"\$[\w@*#?{(]")  # sbatch puts in none: it is of a text that another script writes
@@ -182,7 +185,7 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
                 "no line says how many nodes",
                 became="nodes: 1, which the job file need not say",
                 why=_ONE_BY_MPIRUN if _is_by_mpirun_alone(reading) else _ONE_BY_SBATCH,
-                todo="where the operator gave sbatch -N N, write nodes: N in the job file",
+                todo="where the operator asked for more (-N N) write nodes: N in the job file",
                 key="nodes",
             )
 
@@ -264,7 +267,7 @@ def _time(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
             "question",
             reading.wanted.get("WALLTIME", (Place(reading.script),)),
             NO_LIMIT,
-            why="unless the operator gave sbatch one (-t), it is the partition's default",
+            why=_BY_OPERATOR if is_of_slurm(reading) else _BY_PARTITION,
             todo="write `time` in the job file, or convert again with --env WALLTIME=...",
         )
         return

@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.ranks.mpi_library import (
     modules,
     named,
 )
+from hpclaunch.convert.mapping.slurm.batch.of_slurm import is_of_slurm
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known
@@ -33,6 +34,7 @@ _FITS = {
 _FIT_OLD = "pmi2, where it was built with it: Open MPI 1 knows no PMIx"
 _MOST = 3
 NO_GPUS = "no line asks Slurm for any (0 where the job uses none), and sbatch may have been given --gres"
+_NO_GPUS_TOLD = "no line tells it (0 where the job uses none)"
 _GPUS = re.compile(r"--(?:gres|gpus)\b|-G\b")
 
 
@@ -42,7 +44,7 @@ def no_gpus(reading: ShellReading) -> str:
         may = each.system == "SBATCH" and len(each.words) == 1 and each.words[0].startswith("$")
         if may and _GPUS.search(each.words[0]):
             return f"{each.place} may ask Slurm for some, and what it stands for is not told"
-    return NO_GPUS
+    return NO_GPUS if is_of_slurm(reading) else _NO_GPUS_TOLD
 
 
 def of_gpus(run: Step, draft: Draft) -> str:
