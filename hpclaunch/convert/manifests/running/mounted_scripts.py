@@ -13,10 +13,9 @@ from hpclaunch.values.conversion import Place
 
 Script = tuple[str, Place]
 _OF_SHELL = re.compile(r"#!\s*\S*/(?:env\s+)?(?:ba|da|k|z)?sh\b")
-_OPTION = re.compile(
-    r"[-+](?!-|[a-zA-Z]*c)\S+|--(?:no\w+|posix|login)"
-)  # behind which no text stands (bash(1))
-_MOST = 100  # mounts, and files of one
+# Of a shell, behind which no text stands (bash(1)).
+_OPTION = re.compile(r"[-+](?!-|[a-zA-Z]*c)\S+|--(?:no\w+|posix|login)")
+_MOST = 1000  # files of a mount
 
 
 def of(pod: Pod, maps: Mapping[str, Mapping[str, Script]]) -> dict[str, Script]:
@@ -63,7 +62,7 @@ def started(words: Sequence[str | None], scripts: Mapping[str, Script]) -> int |
 
 def _items(field: Field, key: str) -> list[Field]:
     listed = field.get(key)
-    return listed.items(_MOST) if listed is not None and listed.is_list else []
+    return listed.items() if listed is not None and listed.is_list else []
 
 
 def _peek(field: Field, key: str) -> str:
