@@ -75,7 +75,7 @@ _ROWS = (
     _Row("time limit", ("time",), "the site's own", " minutes"),
     _Row(_BINDING, ("bind",), "cpus: local, beside the rank's GPU"),
 )
-_TEXT = re.compile(r"\b(?:ba|da|k|z)?sh -[a-z]*c\b")
+_TEXT = re.compile(r"\b(?:ba|da|k|z)?sh -[a-z]*c\b|, and no option of the \S+ in /\S+ is read")
 _WITHOUT_GPUS = "cpus: local, one core for each rank"
 
 
@@ -171,8 +171,8 @@ def _of_scripts(
 
 
 def _may_set(findings: Sequence[Finding]) -> bool:
-    """Whether the command that is asked for has texts for shells, or is of several that are not shown whole:
-    they may export."""
+    """Whether the command that is asked for has texts for shells or a script that is not read, or is of
+    several that are not shown whole: they may export."""
     asked = (each for each in findings if (each.kind, each.key) == ("question", "command"))
     return any(_TEXT.search(f"{each.what} {each.why}") or each.what == AT_ONCE for each in asked)
 

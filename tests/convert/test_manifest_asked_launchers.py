@@ -57,6 +57,7 @@ def test_torchrun_that_is_asked_for_help_is_no_step_of_the_job():
         ("python go.py -np 4 --bind-to core --map-by socket:PE=6 ./sim", "--bind-to core"),
         ("export RUN=./go; $RUN -np 4 -bind-to numa ./sim | tee log", "-bind-to numa"),
         ("./go --cpu-bind=map_cpu:0,8 ./sim", "--cpu-bind=map_cpu:0,8"),
+        ("./go -- mpirun -np 4 --bind-to none ./sim", "--bind-to none"),
     ],
 )
 def test_what_an_unknown_launcher_binds_by_is_asked_for_as_its_command_is(text, option):

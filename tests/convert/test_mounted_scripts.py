@@ -103,3 +103,40 @@ def test_another_command_stays_as_it_is(
 ) -> None:
     job = loaded(_of("PyTorchJob", _pod(command, mount, {}), _map(key, text)).job)
     assert job["command"] == command
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        ["bash", "-c", "/opt/s/go.sh 3"],
+        ["bash", "-c", "cp /opt/s/go.sh /tmp/go.sh; exec bash /tmp/go.sh 3"],
+        ["bash", "-c", "cd /opt/s && ./go.sh 3"],
+        ["bash", "-c", "bash /opt/s/go.sh 3 || true"],
+        ["timeout", "1h", "bash", "/opt/s/go.sh", "3"],
+    ],
+)
+@pytest.mark.parametrize("kind", ["MPIJob", "PyTorchJob"])
+def test_a_script_with_a_launcher_that_is_started_among_other_things_is_asked_for(
+    kind: str, start: list[str]
+) -> None:
+    text = _MPI.replace("./till", "--bind-to none ./till")
+    found = _of(kind, _pod(start, {"mountPath": "/opt/s"}, {}), _map("go.sh", text))
+    job = loaded(found.job)
+    assert [job[key] for key in ("command", "ranks_per_node", "mpi")] == ["ASK", "ASK", "pmix"]
+    assert job["bind"]["cpus"] == "ASK"
+    (asked,) = [each for each in found.findings if each.key == "command"]
+    assert "no option of the mpirun in /opt/s/go.sh is read" in asked.why
+    assert not [each for each in found.findings if "no launcher that is known" in each.why]
+    (environment,) = [each for each in found.launch if each.name == "environment"]
+    assert "not determined" in environment.told
+
+
+@pytest.mark.parametrize(
+    "inner", [["bash", "/mnt/go.sh"], ["bash", "-c", "cd /mill; torchrun --nproc_per_node=2 till.py"]]
+)
+def test_a_launcher_that_each_rank_of_an_mpirun_starts_is_said(inner: list[str]) -> None:
+    command = ["mpirun", "-npernode", "1", *inner]
+    found = _of("MPIJob", _pod(command, {"mountPath": "/mnt"}, {}), _map("go.sh", _TORCH))
+    (said,) = [each for each in found.findings if "ranks of its own" in each.why]
+    assert said.kind == "question"
+    assert "torchrun" in f"{said.what} {said.why}"

@@ -44,8 +44,10 @@ from hpclaunch.convert.manifests.text.repair import Object
 from hpclaunch.convert.mapping.bind import by_ranks
 from hpclaunch.convert.mapping.container.images import is_possible
 from hpclaunch.convert.mapping.ranks import mpi_variables, numbers
+from hpclaunch.convert.mapping.slurm.starts import inner_launchers
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI
+from hpclaunch.convert.reading import Command
 from hpclaunch.readback.shell.values import known
 from hpclaunch.spec.check_text import name as job_name
 from hpclaunch.values.conversion import Place
@@ -158,6 +160,7 @@ def _job(
     if launch.layer(*MPI) is not None:
         exports += numbers.exports(launch.inner, (), launch.lines, draft)
     command.put(workload, launch, draft, exports, found.stand_ins)
+    _inner(launch, draft)
     _several(launch, draft)
     told.put(workload, launch, first, draft)
     storage.put(workload, claims.Claims(others), draft, options)
@@ -275,6 +278,14 @@ def _folder(workload: Workload, launch: Launch, draft: Draft) -> None:
         draft.put(("workdir",), text, places, what)
 
 
+def _inner(launch: Launch, draft: Draft) -> None:
+    """What each rank of an mpirun starts by a text for a shell, where that starts ranks itself."""
+    layer = launch.layer(*MPI)
+    if layer is not None and launch.outer[-1] is layer:
+        place = launch.places[0]
+        inner_launchers.say_in_words(Command(place, launch.inner), launch.inner, layer.called, draft)
+
+
 def _several(launch: Launch, draft: Draft) -> None:
     """mpirun A : B. The numbers of its first program are not those of all."""
     layer = launch.layer(*MPI)
@@ -297,11 +308,15 @@ def _binding(workload: Workload, launch: Launch, draft: Draft) -> None:
         why = "the command binds itself, and two that bind get in each other's way"
         for kind in ("cpus", "memory"):
             draft.put(("bind", kind), "none", fact.places, f"{to_cores[1]} in the command", why=why)
+    elif (
+        fact is not None
+        and fact.is_open
+        and ("bind", "cpus") not in draft.facts
+        and (option := _unread_option(launch))
+    ):
+        question = f"what ranks are bound to: {option} is in what is asked for as `command`"
+        draft.ask(("bind", "cpus"), question, launch.places, option)
     elif not own and not any("bind" in f"{each.became} {each.todo}" for each in draft.findings):
-        if fact is not None and fact.is_open and (option := _unread_option(launch)):
-            question = f"what ranks are bound to: {option} is in what is asked for as `command`"
-            draft.ask(("bind", "cpus"), question, launch.places, option)
-            return
         by_mpi = "Intel MPI pinned them in its own way"
         draft.say(
             "assumed",
@@ -315,7 +330,7 @@ def _binding(workload: Workload, launch: Launch, draft: Draft) -> None:
 
 def _unread_option(launch: Launch) -> str:
     """The option in a launch, of which nobody knows what starts its ranks, that may bind them."""
-    text = " ".join(known(word.value) or "" for word in launch.words)
+    text = " ".join((*(known(word.value) or "" for word in launch.words), launch.unread.text))
     found = _OF_LAUNCHERS.search(_COMMENT.sub("", text))
     return found[0] if found is not None else ""
 

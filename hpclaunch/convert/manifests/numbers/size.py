@@ -214,7 +214,7 @@ def _ranks(
     if mpi is not None:
         return mpi_size.by_mpi(workload, launch, mpi, draft)
     if workload.is_apart and launch.hides_mpirun:
-        return workload.nodes, Count(None, launch.places, "an mpirun in the words of another program")
+        return workload.nodes, Count(None, launch.places, f"an mpirun in {launch.where_wrapped}")
     if workload.is_apart:
         slots = workload.slots or Count(1, (workload.root.at,), "an MPIJob without slotsPerWorker has one")
         return workload.nodes, slots
@@ -222,7 +222,7 @@ def _ranks(
         return workload.nodes, workload.slots
     places = launch.places or (workload.ranks.place,)
     if launch.wrapped:
-        return workload.nodes, Count(None, places, f"{launch.wrapped} in the words of another program")
+        return workload.nodes, Count(None, places, f"{launch.wrapped} in {launch.where_wrapped}")
     if launch.is_buried:
         return workload.nodes, Count(None, places, "a launcher that depends on other commands")
     if workload.slots is not None and not launch.words and launch.shell is None:

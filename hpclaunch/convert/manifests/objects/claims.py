@@ -46,6 +46,11 @@ class Claims:
         """Whether a config map of that name is given."""
         return name in self._maps
 
+    def text_of(self, name: str, key: str) -> str:
+        """What such a config map has for a key, as it is written."""
+        found = self._maps[name].get("data", key) if name in self._maps else None
+        return found.peek() if found is not None else ""
+
     def of(self, name: str) -> tuple[dict[str, object], list[Place]]:
         """What a site's volume says of a claim beside its name (see `site export storage`), and the lines."""
         claim = self._claims.get(name)

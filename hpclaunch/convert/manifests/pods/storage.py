@@ -10,6 +10,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.objects.claims import Claims
 from hpclaunch.convert.manifests.objects.workload import Pod, Workload
 from hpclaunch.convert.manifests.pods.volumes import Behind, behind
+from hpclaunch.convert.manifests.running.shelltext import launcher_in
 from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.options import Options
 from hpclaunch.readback.place import Form
@@ -174,7 +175,7 @@ def _place(
             "left", places, "hostPath type DirectoryOrCreate", why=why, todo="make it on all nodes first"
         )
     if kind == "config map":
-        _ask_for_script(found, target, places, is_given=sources.claims.has_map(found.form[1]), draft=draft)
+        _ask_for_script(found, target, places, sources, draft)
     if kind == "config map" and found.note not in ("", "items"):
         # A key of a config map is a file, and so is what subPath shows of it.
         # Without a colon behind the path: what stood behind /etc/passwd: would be taken for a password.
@@ -201,9 +202,8 @@ def _place(
         _add({"volume": name, "target": target, "read_only": reads}, places, what, draft)
 
 
-def _ask_for_script(found: Behind, target: str, places: list[Place], *, is_given: bool, draft: Draft) -> None:
-    """The question what a script does that the job's command has of a config map. Where that is given it is
-    one without a launcher, which the command would be made of."""
+def _ask_for_script(found: Behind, target: str, places: list[Place], sources: Sources, draft: Draft) -> None:
+    """The question what a script does that the job's command has of a config map."""
     fact = draft.facts.get(("command",))
     words = " ".join(fact.value) if fact is not None and isinstance(fact.value, list) else ""
     words = words or (str(fact.value) if fact is not None and not fact.is_open else "")
@@ -214,7 +214,11 @@ def _ask_for_script(found: Behind, target: str, places: list[Place], *, is_given
     if script is not None:
         why = "its text is not read: it may start several ranks, set variables for them, or bind them"
         todo = "write its text as the command of the pod (args: of sh -c), and convert again"
-        if is_given:
+        text = sources.claims.text_of(found.form[1], script[0].rpartition("/")[2])
+        if launcher := launcher_in(text):
+            why = f"each rank starts it, and {launcher} in it is not read: it may start ranks of its own"
+            todo = "where these are to be the job's ranks write ranks_per_node, and a command without it"
+        elif sources.claims.has_map(found.form[1]):
             why = "each rank starts it, and no launcher that is known is in it; it may set variables, or bind"
             todo = "see whether it does"
         what = f"what {script[0]} of {found.what} does"

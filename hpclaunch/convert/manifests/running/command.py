@@ -185,12 +185,18 @@ def _hidden(launch: Launch, draft: Draft) -> None:
     text = " ".join(known(word.value) or "..." for word in launch.words)
     why, more = "no mpirun is in it", ""
     if launch.hides_mpirun:
-        of_what = shelltext.launcher_in(text)
-        why, more = f"no option of the {of_what} in it is read", ", and what its options say: env, bind"
+        of_what, where = shelltext.launcher_in(text), "it"
+        if launch.unread.launcher:
+            of_what, where = launch.unread.launcher, launch.unread.path
+        why, more = f"no option of the {of_what} in {where} is read", ", and what its options say: env, bind"
     elif shelltext.has_launcher(text):
         why = "what starts the ranks in it stands where it depends on other commands"
     question = f"what each rank executes: the launcher runs {shown(text, 60)!r}, and {why}"
     todo = f"write the command that each rank executes into the job file{more}"
+    if launch.unread.launcher:
+        todo += (
+            f"; or let the pod start {launch.unread.path} alone (command: [bash, FILE]), and convert again"
+        )
     draft.ask(("command",), question, launch.places, "the launcher's command", todo=todo)
 
 

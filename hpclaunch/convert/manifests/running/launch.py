@@ -14,12 +14,13 @@ from hpclaunch.convert.manifests.running import (
     folders,
     from_variables,
     loops,
+    mounted_scripts,
     shelltext,
     wrapped,
 )
 from hpclaunch.convert.manifests.running.containerwords import NO_SCRIPTS, Word
 from hpclaunch.convert.manifests.running.loops import Looped
-from hpclaunch.convert.manifests.running.mounted_scripts import Script
+from hpclaunch.convert.manifests.running.mounted_scripts import Script, Unread
 from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, ShellText
 from hpclaunch.convert.manifests.running.units import Unit, bare
 from hpclaunch.convert.manifests.text.fields import Field
@@ -50,7 +51,7 @@ class Launch(Struct, frozen=True):
     sh -c that it stands in, None where there is none, `unit` the statement of it, and `whole` the lines of
     the words in front of the text. `hidden` is the one mpirun of a text where it depends on other commands:
     its options are told, and its command is asked for. `looped` is the command where it stands in a loop of
-    trials."""
+    trials. `unread` is a mounted script in it, with a launcher that is not read."""
 
     words: tuple[Word, ...]
     outer: tuple[Layer, ...] = ()
@@ -62,6 +63,7 @@ class Launch(Struct, frozen=True):
     shell_place: Place | None = None
     hidden: Layer | None = None
     looped: Looped | None = None
+    unread: Unread = Unread()
 
     @property
     def is_buried(self) -> bool:
@@ -75,7 +77,14 @@ class Launch(Struct, frozen=True):
         """The launcher in the words of a program that nobody told hpclaunch (tini -- torchrun ...)."""
         if self.outer or self.looped is not None or len(self.words) > _MOST_WORDS:
             return ""
+        if self.unread.launcher and (self.shell is None or not self.shell.nested):
+            return self.unread.launcher
         return wrapped.launcher_in([word.value for word in self.words], self.shell)
+
+    @property
+    def where_wrapped(self) -> str:
+        """Where that stands."""
+        return self.unread.path or "the words of another program"
 
     @property
     def starts_others(self) -> str:
@@ -111,10 +120,13 @@ class Launch(Struct, frozen=True):
 
     @property
     def hides_mpirun(self) -> bool:
-        """Whether an mpirun stands in words of another program, where its options are not read."""
+        """Whether an mpirun stands in words of another program, or in a script, where its options are not
+        read."""
         if self.hidden is not None or self.layer(*MPI) is not None:
             return False
-        return any(shelltext.has_launcher(known(word.value) or "") for word in self.words)
+        return bool(self.unread.launcher) or any(
+            shelltext.has_launcher(known(word.value) or "") for word in self.words
+        )
 
     def layer(self, *programs: str) -> Layer | None:
         """The first launcher of these."""
@@ -129,6 +141,15 @@ def read(
     if container.get("envFrom") is not None:
         variables = {ANY: None, **variables}
     words = containerwords.read(container, variables, scripts)
+    found = _read(words, variables)
+    if not scripts or len(words) > _MOST_WORDS or len(words) > len(containerwords.read(container, variables)):
+        return found
+    text = " ".join(known(word.value) or "..." for word in words)
+    folder = container.get("workingDir")
+    return replace(found, unread=mounted_scripts.unread(text, folder.peek() if folder else "", scripts))
+
+
+def _read(words: list[Word], variables: Mapping[str, str | None]) -> Launch:
     if len(words) > _MOST_WORDS:
         return Launch(tuple(words), (), tuple(word.value for word in words))
     outer, inner = _launchers([word.value for word in words])

@@ -4,8 +4,10 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from hpclaunch.convert.manifests.objects.workload import Pod
-from hpclaunch.convert.manifests.running.shelltext import has_launcher
+from hpclaunch.convert.manifests.running.shelltext import has_launcher, launcher_in
 from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.manifests.text.lines import Spread
 from hpclaunch.convert.programs.names import SHELLS
@@ -15,7 +17,18 @@ Script = tuple[str, Place]
 _OF_SHELL = re.compile(r"#!\s*\S*/(?:env\s+)?(?:ba|da|k|z)?sh\b")
 # Of a shell, behind which no text stands (bash(1)).
 _OPTION = re.compile(r"[-+](?!-|[a-zA-Z]*c)\S+|--(?:no\w+|posix|login)")
+_COMMENT = re.compile(r"(?<!\S)#.*")
+_OF_PYTHON = re.compile(r"(?:^|[\s/])python[\d.]*(?:\s+-\S+)*\s+$")
 _MOST = 1000  # files of a mount
+
+
+class Unread(Struct, frozen=True):
+    """A script that a command starts among other things, and so is not read as the command: its path and its
+    text, and the launcher in it, "" for none."""
+
+    path: str = ""
+    text: str = ""
+    launcher: str = ""
 
 
 def of(pod: Pod, maps: Mapping[str, Mapping[str, Script]]) -> dict[str, Script]:
@@ -58,6 +71,23 @@ def started(words: Sequence[str | None], scripts: Mapping[str, Script]) -> int |
     if path not in scripts:
         return None
     return at if at or _OF_SHELL.match(scripts[path][0]) else None
+
+
+def unread(text: str, folder: str, scripts: Mapping[str, Script]) -> Unread:
+    """The first one with a launcher that a command names, given as its text. `folder` is where it starts."""
+    for path, (script, _) in scripts.items():
+        above, _, name = path.rpartition("/")
+        names = [re.escape(path)]
+        if above and (
+            folder.rstrip("/") == above or re.search(rf"\bcd\s+{re.escape(above)}/?(?![^\s;&])", text)
+        ):
+            names.append(rf"(?:\./)?{re.escape(name)}")
+        found = re.search(rf"(?<![\w./-])(?:{'|'.join(names)})(?![\w/.-])", text)
+        is_shells = _OF_SHELL.match(script) or not script.startswith("#!")
+        launcher = launcher_in(_COMMENT.sub("", script))
+        if found is not None and is_shells and launcher and not _OF_PYTHON.search(text[: found.start()]):
+            return Unread(path, script, launcher)
+    return Unread()
 
 
 def _items(field: Field, key: str) -> list[Field]:

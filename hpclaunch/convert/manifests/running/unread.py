@@ -3,6 +3,7 @@ where they depend on other commands. What each rank executes is asked for then, 
 an mpirun starts the ranks is told all the same, and without it each of them would be alone.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
@@ -15,6 +16,7 @@ from hpclaunch.convert.reading import Command
 from hpclaunch.readback.shell.values import Value, known
 from hpclaunch.values.conversion import Place
 
+_CONTINUED = re.compile(r"\\\n|(?<!\S)#.*")  # and comments
 _MOST = 20  # words that are tried as the start of a launcher
 
 
@@ -44,6 +46,8 @@ def _launchers(launch: Launch) -> Iterator[Layer]:
         yield from filter(None, map(_last, rows))
         return
     rows = [unit.words for unit in launch.shell.units] if launch.shell is not None else []
+    if launch.unread.text:
+        rows += [tuple((word,) for word in _CONTINUED.sub(" ", launch.unread.text).split())]
     for row in rows or [tuple(word.value for word in launch.words)]:
         pieces = [piece for word in row for piece in _pieces(word)]
         starts = [at for at, piece in enumerate(pieces) if has_launcher(known(piece) or "")]

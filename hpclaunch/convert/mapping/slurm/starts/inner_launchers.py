@@ -12,6 +12,7 @@ from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.values import Value
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
@@ -49,6 +50,14 @@ def say_in(script: Source, by: str, place: Place, draft: Draft) -> None:
     for command, starter in _launchers(_commands(script)):
         if starter is not None:
             _say_of(starter, by, (place, command.place), draft)
+            return
+
+
+def say_in_words(command: Command, words: Sequence[Value], by: str, draft: Draft) -> None:
+    """Say so of a text for a shell that `by` starts: `words` are its own within the command's."""
+    for _, starter in _launchers(walk.inner(command, words)):
+        if starter is not None:
+            _say_of(starter, by, (command.place,), draft)
             return
 
 
