@@ -20,12 +20,14 @@ from hpclaunch.readback.shell import inside, outside
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.positional import handed_on
 from hpclaunch.readback.shell.state import Variable
-from hpclaunch.readback.shell.values import Part, Value, known
+from hpclaunch.readback.shell.values import Part, Unknown, Value, known, program_of
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError, Problem
 
 # Variables of which something is known, or that others than the operator set.
 Parts = tuple[tuple[str, Part], ...]
+_Pairs = tuple[tuple[str, Value], ...]
+_OF_NODE = ("HOSTNAME", "SLURMD_NODENAME")  # variables that each node has of its own
 
 
 def read(
@@ -208,8 +210,39 @@ def inner(command: Command, words: Sequence[Value] | None = None) -> tuple[Comma
     it stands within the command's. What the script itself had put into the text is there; other variables
     have the values that are exported to the command. All have the command's place. Nothing for a text that
     is no script, or any other command."""
-    walker = _inside(command, command.words if words is None else words)
-    return () if walker is None else tuple(_placed(walker, command))
+    words = command.words if words is None else words
+    walker = _inside(command, words)
+    if walker is None:
+        return ()
+    its = _placed(walker, command)
+    return tuple(its if program_of(command.words) in SHELLS else _elsewhere(its, command, words))
+
+
+def _elsewhere(its: Iterator[Command], command: Command, words: Sequence[Value]) -> Iterator[Command]:
+    """The commands, where what their own shell finds out of its node is marked: no other node has that."""
+    given = [*words, command.stdin or (), *(value for _, value in (*command.environment, *command.prefix))]
+    known_here = {part.name for value in given for part in value if isinstance(part, Unknown)}
+
+    def marked(value: Value) -> Value:
+        return tuple(
+            structs.replace(part, there=True)
+            if isinstance(part, Unknown)
+            and part.name not in known_here
+            and (part.kind == "output" or part.name in _OF_NODE)
+            else part
+            for part in value
+        )
+
+    def marked_pairs(pairs: _Pairs) -> _Pairs:
+        return tuple((name, marked(value)) for name, value in pairs)
+
+    for each in its:
+        yield structs.replace(
+            each,
+            words=tuple(map(marked, each.words)),
+            environment=marked_pairs(each.environment),
+            prefix=marked_pairs(each.prefix),
+        )
 
 
 def _placed(walker: Walker, command: Command) -> Iterator[Command]:

@@ -21,13 +21,15 @@ class Unknown(Struct, frozen=True, gc=False):
     variable of the shell that started the script, the number of its argument, the command, the file that
     is read, the pattern of file names, or the statement after which a value depends on something unknown.
     `splits`: it may be several words, or none. `like` are patterns that it matches, and `of` the variables of
-    a sum that have one of several values, of which nothing tells the one."""
+    a sum that have one of several values, of which nothing tells the one. `there`: a shell on another node
+    finds it out, or each rank's own, and not that of the script."""
 
     kind: Literal["variable", "argument", "output", "input", "number", "files", "home", "either"]
     name: str
     splits: bool = False
     like: tuple[str, ...] = ()
     of: tuple[str, ...] = ()
+    there: bool = False
 
 
 class IfSet(Struct, frozen=True, gc=False):

@@ -150,7 +150,7 @@ def _is_itself(part: Part, name: str) -> bool:
 
 def is_first_node(reading: ShellReading, part: Part) -> bool:
     """Whether it tells the job's first node, where the script itself runs."""
-    if not isinstance(part, Unknown):
+    if not isinstance(part, Unknown) or part.there:
         return False
     if part.kind == "output":
         return _FIRST_NODE.match(part.name) is not None or _is_asked_of_it(reading, part.name)

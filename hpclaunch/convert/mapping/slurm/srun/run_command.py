@@ -18,7 +18,7 @@ from hpclaunch.convert.mapping.slurm.batch import export
 from hpclaunch.convert.mapping.slurm.batch.asked import of_batch, origin_of
 from hpclaunch.convert.mapping.slurm.numbers import numbers_in_texts
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
-from hpclaunch.convert.mapping.words import inputs, parameters
+from hpclaunch.convert.mapping.words import hosts, inputs, parameters
 from hpclaunch.convert.mapping.words.lines import names_from
 from hpclaunch.convert.mapping.words.made import alternatives, by_submission, in_doubt, with_numbers
 from hpclaunch.convert.mapping.words.texts import Line, by_name, line, submitters
@@ -69,7 +69,7 @@ def put(
     """Put the command, and what it takes of the submitter's shell; asked for where no job file can have it.
     `image`: the ranks are in one."""
     lines, reads = (run.command.place,), around.reads
-    stand_ins = {**_addresses(run), **around.stand_ins}
+    stand_ins = {**_addresses(run), **hosts.stand_ins(run.command), **around.stand_ins}
     before, later = in_order(reading, run.command, around.before, around.later)
     patterns = not image and _finds_the_same(reading, run)
 

@@ -35,7 +35,7 @@ def recognise(reading: ShellReading) -> Place | None:
 
 
 def opened(reading: ShellReading) -> ShellReading:
-    """The reading with what ssh starts in place of ssh, without the loop over hosts."""
+    """The reading with what ssh starts in place of ssh."""
     inside = {id(outer): its for outer, its in _started(reading)}
     commands: list[Command] = []
     for each in reading.commands:
@@ -107,8 +107,7 @@ def _found(reading: ShellReading) -> Iterator[tuple[Command, tuple[Command, ...]
         words = _remote(reading, command)
         if not any(_MAY.search(shown(word)) for word in words):
             continue
-        loops = tuple(each for each in command.loops if each not in hosts.loops_over(command))
-        outer = structs.replace(command, loops=loops, background=False)
+        outer = structs.replace(hosts.marked(command, layers(command.words)), background=False)
         if program_of(words) in SHELLS:
             its = walk.inner(outer, words)
         else:
