@@ -76,12 +76,30 @@ def reached(reading: ShellReading, command: Command, export: Export, draft: Draf
             why=f"exported, but {export.written} keeps it from the ranks",
         )
     for name, kept in export.given:
-        if kept is None and name not in there and name.isidentifier():
+        if kept is not None or name in there or not name.isidentifier():
+            continue
+        assigned = reading.last(name)
+        if assigned is not None and not assigned.exported and assigned.place.file == command.place.file:
+            why = "the script sets it and does not export it: ranks have it only if the submitter did"
+            todo = f"write env.{name} in the job file if the ranks are to have it"
+            what = f"{export.written}: {name}"
+            draft.say("left", (*export.places, assigned.place), what, why=why, todo=todo)
+        else:
             inherit((name,), export.places, draft, f"{export.written}: {name}")
     for name in export.cut:
         got = f"{name}={shown(named.get(name) or ())}"
         why = f"Slurm ends a value of --export at a comma: ranks got {got} alone"
         todo = f"write all of it under env.{name}, or leave it to hpclaunch"
+        draft.say("defect", export.places, export.written, why=why, todo=todo)
+    for name in export.quoted:
+        why = "Slurm takes quotes within the option for a part of the value, and ranks got them"
+        todo = f"write env.{name} without them if they are not meant"
+        draft.say(
+            "defect", export.places, f"{name}={shown(dict(export.given)[name] or ())}", why=why, todo=todo
+        )
+    if export.unread:
+        why = f"srun reads nothing behind NONE: no rank got {', '.join(export.unread)}"
+        todo = "write those under env that the ranks are to have"
         draft.say("defect", export.places, export.written, why=why, todo=todo)
     if export.unclear:
         why = "which variables it hands on is not told, and all that are exported are taken"

@@ -34,11 +34,16 @@ _OF_A_VALUE = re.compile(
 )
 
 
+_QUOTES = re.compile(r"['\"]")
+_QUOTED = re.compile(r"'.*'|\".*\"")
+
+
 class Export(Struct, frozen=True):
     """`everything`: all that is exported is handed on. `given` are the variables that the option names, with
     the value that it gives them (None: the one that they have). `cut` are those whose value Slurm ends at a
     comma that was meant to be in it. `unclear`: a part of it is not told. `yields`: of a variable that is
-    exported the ranks have that value, and not the one that the option gives."""
+    exported the ranks have that value, and not the one that the option gives. `quoted` are those whose value
+    keeps its quotes, and `unread` those behind NONE."""
 
     everything: bool = True
     given: tuple[tuple[str, Value | None], ...] = ()
@@ -47,6 +52,8 @@ class Export(Struct, frozen=True):
     unclear: bool = False
     cut: tuple[str, ...] = ()
     yields: bool = False
+    quoted: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def hands_on(self) -> bool:
@@ -118,7 +125,7 @@ def handed_to_job(value: Value | None, exported: Mapping[str, Value]) -> dict[st
 
 def kept_by(value: Value, exported: Mapping[str, Value], *, by_srun: bool = False) -> dict[str, Value]:
     """What sbatch, or srun, with this --export hands on of what is exported to it, with what it gives."""
-    found = _read(value, "", ())
+    found = _read(value, "", (), by_srun=by_srun)
     kept = dict(exported) if found.everything else {}
     named = {name: exported.get(name) if its is None else its for name, its in found.given}
     values = {name: its for name, its in named.items() if its is not None}
@@ -127,21 +134,27 @@ def kept_by(value: Value, exported: Mapping[str, Value], *, by_srun: bool = Fals
 
 def without_secrets(value: Value, written: str) -> str:
     """The option as it is written, with *** for the values of secrets."""
-    for part in split(value, ","):
+    for part in _parts(value):
         named = cut(part, "=")
         if named and named[1] and is_secret(named[0]):
             written = written.replace(shown(named[1]), "***")
     return written
 
 
-def _read(value: Value, written: str, places: tuple[Place, ...]) -> Export:
+def _read(value: Value, written: str, places: tuple[Place, ...], *, by_srun: bool = True) -> Export:
+    """srun reads nothing behind NONE (_build_user_env), sbatch does (_env_merge_filter of src/sbatch)."""
     everything, unclear = False, False
+    unread: list[str] | None = None
     given: list[tuple[str, Value | None]] = []
     cut_off: dict[str, None] = {}
-    for part in split(value, ","):
+    for part in _parts(value):
         named = cut(part, "=")
         text = known(part)
-        if named:
+        if unread is not None:
+            unread += [named[0] if named else text or ""]
+        elif by_srun and text is not None and text.upper() == "NONE":
+            unread = []
+        elif named:
             given.append(named)
         elif text is None:
             unclear = True
@@ -152,4 +165,34 @@ def _read(value: Value, written: str, places: tuple[Place, ...]) -> Export:
         elif text and text.upper() not in _NOTHING:
             given.append((text, None))
     hidden = without_secrets(value, written)
-    return Export(everything or unclear, tuple(given), hidden, places, unclear, tuple(cut_off))
+    quoted = tuple(name for name, its in given if _QUOTED.fullmatch(known(its or ()) or ""))
+    lost = tuple(filter(None, unread or ()))
+    return Export(
+        everything or unclear,
+        tuple(given),
+        hidden,
+        places,
+        unclear,
+        tuple(cut_off),
+        quoted=quoted,
+        unread=lost,
+    )
+
+
+def _parts(value: Value) -> list[Value]:
+    """The value cut at each comma that stands in no quotes. Those around the whole of a part are taken away,
+    and all others stay (find_quote_token of src/common/env.c)."""
+    text = known(value)
+    if text is None or not _QUOTES.search(text):
+        return split(value, ",")
+    found = [""]
+    within: set[str] = set()
+    for sign in text:
+        if sign == "," and not within:
+            found.append("")
+            continue
+        if sign in "'\"":
+            within ^= {sign}
+        found[-1] += sign
+    bare = [each[1:-1] if _QUOTED.fullmatch(each) else each for each in found]
+    return [(each,) if each else () for each in bare]
