@@ -365,7 +365,7 @@ def _is_plain(base: str, text: str) -> bool:
     before = r"(?:[^#\n\"'`]*(?:[;&|]|\b(?:do|then|else)\b))?[ \t]*(?:\w+=\S*[ \t]+)*"
     starter = rf"(?:(?:exec|time|nohup|{any_of(tuple(sorted(SHELLS)))})[ \t]+(?:-\w+[ \t]+)*)*"
     file = rf"[\"']?(?:[^\s;|&\"']*/)?{base}(?![\w.-])"
-    return re.search(rf"^{before}{starter}{file}", text, re.MULTILINE) is not None
+    return re.search(rf"^{before}{starter}{file}", text.replace("\\\n", " "), re.MULTILINE) is not None
 
 
 def _is_of_srun(base: str, text: str) -> bool:

@@ -169,6 +169,22 @@ def test_a_script_with_mpirun_that_srun_or_a_container_starts_runs_beside_the_ra
     assert [each.role for each in classified({"go.sh": go, "stir.sh": _STIR})] == ["shell", "rank script"]
 
 
+@pytest.mark.parametrize(
+    "line", ["srun --mpi=pmix -n 16 \\\n    ./work.sh", "mpirun -np 16 \\\n  --bind-to none \\\n  ./work.sh"]
+)
+def test_a_script_with_mpirun_on_a_line_that_goes_on_runs_beside_the_ranks(line: str) -> None:
+    """MLPerf's run_and_time.sh: mpirun in it is for Docker, and its default of SEED is no trial's."""
+    run = f"#!/bin/bash\n#SBATCH -N 2\nfor i in 1 2; do\n  export SEED=$RANDOM\n  {line}\ndone\n"
+    work = '#!/bin/bash\nSEED=${SEED:-1}\n[ -n "$SLURM_LOCALID" ] || BY="mpirun -np 8"\n'
+    work += "export A=0\n$BY python t.py\n"
+    inputs = classified({"run.sub": run, "work.sh": work})
+    assert [each.role for each in inputs] == ["shell", "rank script"]
+    job = loaded(convert(inputs, Options({})).job)
+    assert (job["trials"]["seed"], job["trials"]["count"]) == ("SEED", "2")
+    assert "env" not in job
+    assert "setup" not in job
+
+
 def test_a_file_that_no_other_starts_is_said_to_be_in_no_job() -> None:
     docker = "#!/bin/bash\ndocker run --gpus all -it reg.io/a/b:c /bin/bash\n"
     train = "#!/bin/bash\nmpirun -np 16 python t.py |& tee log\n"

@@ -15,11 +15,13 @@ from hpclaunch.convert.mapping.slurm.batch.of_slurm import is_of_slurm
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.shell.values import known, program_of, shown
 from hpclaunch.values.conversion import Place
 
+_SHOWS = that("says", "looks", "devices") - {"sleep"}
 _SLEEPS = ("sleep", "tail", "bash", "sh")  # what is done in it docker exec says
 _IN_A_TEXT = re.compile(r"\b(docker|podman)\b")
 
@@ -51,7 +53,7 @@ def recognise(reading: ShellReading) -> Place | None:
         or any((each.program in MPI and _has_hosts(each)) or _has_nodes(each) for each in layer)
         for command, layer in its
     )
-    return first if several and not reading.directives else None
+    return first if several and not reading.directives and not _are_beside(reading) else None
 
 
 def _first(its: Iterable[tuple[Command, Sequence[Layer]]]) -> Place | None:
@@ -60,13 +62,18 @@ def _first(its: Iterable[tuple[Command, Sequence[Layer]]]) -> Place | None:
 
 def are_beside(reading: ShellReading) -> bool:
     """Whether all containers of a script for Slurm are started to go on beside what srun or mpirun starts
-    outside of them, such as one that watches the node."""
-    if not any(each.system == "SBATCH" for each in reading.directives):
-        return False
+    outside of them, such as one that watches the node, or have ended before it."""
+    return any(each.system == "SBATCH" for each in reading.directives) and _are_beside(reading)
+
+
+def _are_beside(reading: ShellReading) -> bool:
     its = [layers(command.words) for command in reading.starting]
     of_docker = [layer for layer in its if _has(layer, "docker run", "docker exec")]
-    by_srun = [layer for layer in its if _has(layer, "srun", *MPI)]
-    return bool(by_srun) and all(map(_goes_on_here, of_docker))
+    outside = [layer for layer in its if layer not in of_docker]
+    if not any(_has(layer, "srun", *MPI) for layer in outside):
+        return False
+    by_mpirun = any(_has(layer, *MPI) for layer in outside)
+    return all(_goes_on_here(layer) or _ends_here(layer, by_mpirun) for layer in of_docker)
 
 
 def _goes_on_here(its: Sequence[Layer]) -> bool:
@@ -74,6 +81,15 @@ def _goes_on_here(its: Sequence[Layer]) -> bool:
     first, program = its[0], its[-1].words
     is_sleeper = bool(program) and known(program[0]) in _SLEEPS
     return first.program == "docker run" and first.option("detach") is not None and not is_sleeper
+
+
+def _ends_here(its: Sequence[Layer], by_mpirun: bool) -> bool:
+    """Whether it is a container that only shows something, on the script's own node, and ends: where mpirun
+    starts the ranks, also one that nobody gives a command, on a terminal or not at all."""
+    first, words = its[0], its[-1].words
+    if first.program != "docker run" or any(map(first.option, ("detach", "interactive", "tty"))):
+        return False
+    return program_of(words) in _SHOWS if words else by_mpirun
 
 
 def _has_hosts(mpirun: Layer) -> bool:
