@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from os.path import basename
 
 from hpclaunch.convert import arguments
+from hpclaunch.convert.file_names import names
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.options import Options
 from hpclaunch.values.conversion import Finding, Place
@@ -53,8 +54,7 @@ def _of_operator(name: str, inputs: Sequence[Input]) -> Finding:
 
 def _is_named(file: Input, inputs: Sequence[Input]) -> bool:
     """Whether another file names it."""
-    named = _name_of(file)
-    return any(named.search(each.text) for each in inputs if each is not file)
+    return any(names(each.text, basename(file.name)) for each in inputs if each is not file)
 
 
 def _is_of_step(file: Input, findings: Sequence[Finding]) -> bool:

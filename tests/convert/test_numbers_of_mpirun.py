@@ -145,3 +145,23 @@ def test_ranks_that_srun_started_never_had_them() -> None:
     text = f"srun --mpi=pmix --ntasks-per-node=8 sh -c 'echo {_ALL}'"
     found = _converted({"run.sub": f"{_HEAD}{text}\n"})
     assert loaded(found.job)["command"] == ["sh", "-c", f"echo {_ALL}"]
+
+
+@pytest.mark.parametrize(
+    ("start", "is_its"),
+    [
+        ('BY="./bind_${KIND/_multi*/}.sh"\n$BY ./t', True),
+        ("exec ./bind_$KIND.sh ./t", True),
+        ("exec ./${KIND}.sh ./t", False),  # it may be any
+        ("exec ./bond_$KIND.sh ./t", False),
+    ],
+)
+def test_a_script_whose_name_has_a_variable_is_started_too(start: str, is_its: bool) -> None:
+    """MLPerf's ompi_bind_${DGXSYSTEM/_multi*/}.sh."""
+    run = f"{_HEAD}export KIND=DGX1_multi\nmpirun -np 16 -x KIND ./work.sh\n"
+    binder = '#!/bin/bash\ncase $OMPI_COMM_WORLD_LOCAL_RANK in\n0) exec numactl -N 0 "$@" ;;\nesac\n'
+    texts = {"run.sub": run, "work.sh": f"#!/bin/bash\n{start}\n", "bind_DGX1.sh": binder}
+    found = convert(classified(texts), Options({}))
+    assert ("export OMPI_COMM_WORLD_LOCAL_RANK=" in str(loaded(found.job)["command"])) == is_its
+    unused = [each for each in found.findings if each.places[0].file == "bind_DGX1.sh" and each.todo]
+    assert any("no line of the other files starts it" in each.todo for each in unused) == (not is_its)

@@ -11,6 +11,7 @@ from os.path import basename
 from types import MappingProxyType
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.file_names import names
 from hpclaunch.convert.reading import ShellReading, Source
 from hpclaunch.readback.shell.values import Unknown, Value, shown
 from hpclaunch.values.conversion import Place
@@ -137,11 +138,7 @@ def _started(text: str, scripts: Sequence[Source]) -> Iterator[Source]:
     waiting, left = [text], list(scripts)
     while waiting:
         text = waiting.pop()
-        for script in [each for each in left if _names(text, basename(each.name))]:
+        for script in [each for each in left if names(text, basename(each.name))]:
             left.remove(script)
             waiting.append(script.text)
             yield script
-
-
-def _names(text: str, name: str) -> bool:
-    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text) is not None
