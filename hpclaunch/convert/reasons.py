@@ -51,6 +51,7 @@ _COUNTS = ("nproc-per-node", "nproc_per_node", "num_gpus", "num_processes")
 # Of variables: what the script is started with, and what its commands make.
 _OUTSIDE = ("the submitter's", "made by the script")
 _BY_RENDEZVOUS = "`rendezvous` sets it in each rank"
+_BY_TRIALS = "`trials` sets it, another one for each trial"
 # The keys of the job file, by what of a launch they decide.
 _KEYS = {
     "nodes": "nodes",
@@ -169,6 +170,8 @@ def _environment(each: Difference, known: Known) -> str:
         return _OF_SITE
     if each.b == NOTHING and name in COMPUTED and known.value("rendezvous"):
         return _BY_RENDEZVOUS
+    if each.b == NOTHING and name == known.value("trials", "seed"):
+        return _BY_TRIALS
     return known.reason(name) or (_WHERE_IT_RUNS if each.a in _OUTSIDE and each.b == NOTHING else "")
 
 

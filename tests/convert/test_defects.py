@@ -96,6 +96,11 @@ STATUSES = {
         1,
         """c=x; test '--cluster=${c}' != --cluster=x""",
     ),
+    "a backslash with a blank behind it": (
+        "srun -n 2 \\ \n  --container-image=a/b ./t\n",
+        1,
+        "f() { test $# -eq 2 && test \"$2\" = ' '; }\nf a \\ \n",
+    ),
 }
 OTHERS = {
     "keygen": ('ssh-keygen -t rsa -n "" -f key\nsrun a\n', 1),

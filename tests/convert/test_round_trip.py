@@ -111,6 +111,7 @@ rendezvous: torch
 env: {LR: "0.1"}
 inherit: [HOSTS]
 mounts: ["./x:/x", "/d:/data"]
+trials: {count: 3, seed: SEED}
 """
 SAID = [
     Finding("carried", (), "./t", "command: ./t"),
@@ -119,6 +120,7 @@ SAID = [
     Finding("replaced", (), "WALLTIME=5", why="the job's own keys say it"),
     Finding("replaced", (), "LR=0.2", why="not of this LR"),
     Finding("left", (), "mount tmpfs:/t", why="a job file has no mount of that kind"),
+    Finding("assumed", (), "SEED", "not set", why="nobody gave it"),
 ]
 TOLD = Finding("carried", (), "./t", "command: ./t", why="it is told")
 NUMACTL = (("numactl",), ("--membind=0",), ("./t",))
@@ -135,6 +137,7 @@ NUMACTL = (("numactl",), ("--membind=0",), ("./t",))
         ("environment OTHER", "the submitter's", "-", "in the original it depends"),
         ("environment OTHER", "made by the script", "-", "in the original it depends"),
         ("environment OTHER", "the submitter's", "5", ""),
+        ("environment SEED", "the submitter's", "-", "`trials` sets it"),
         ("environment MASTER_ADDR", "made by the script", "-", "`rendezvous` sets it"),
         ("environment MASTER_ADDR", "made by the script", "n1", ""),
         ("environment MASTER_NODE", "made by the script", "-", "in the original it depends"),

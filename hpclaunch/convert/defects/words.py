@@ -17,6 +17,8 @@ from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Finding
 
 _IN_SINGLE_QUOTES = re.compile(r"\$\{?[A-Za-z_]\w*")
+_BLANKS = re.compile(rb"\\[ \t]+")
+_MOST_BLANKS = 200
 _LATER = frozenset(
     ("trap", "eval", "bash", "sh", "awk", "gawk", "sed", "envsubst", "perl", "jq", "ssh", "find", "xargs")
 )
@@ -32,6 +34,7 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
             yield from _text_as_command(each, call)
             yield from _of_keygen(each, call)
             yield from _split_anew(each, call)
+            yield from _does_not_go_on(each, call)
             if search.program(call) not in _LATER:
                 yield from _not_expanded(each, call)
 
@@ -103,6 +106,21 @@ def _split_anew(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
             "anew: what was quoted as one word is several there, and the conversion shows what that starts",
             todo="quote it once more where one word is meant",
         )
+
+
+def _does_not_go_on(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
+    """`srun -N2 \\ ` with a blank behind the backslash, as lines have that were copied from a page."""
+    for word in call.args:
+        rest = parsed.bytes_[word.pos.offset : word.pos.offset + _MOST_BLANKS].partition(b"\n")
+        if _BLANKS.fullmatch(rest[0]) and rest[2].partition(b"\n")[0].strip():
+            yield Finding(
+                "defect",
+                (parsed.place(word),),
+                "`\\` with blanks behind it",
+                why="it does not carry the line on: the command gets a blank for a word and ends here, and "
+                "the next line is a command of its own",
+                todo="take the blanks out, and convert again",
+            )
 
 
 def _with_names(word: tree.Word) -> str:

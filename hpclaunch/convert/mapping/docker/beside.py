@@ -321,7 +321,7 @@ def _folders(step: Started, piece: Started, before: bool, here: _Beside) -> None
         "left",
         (step.command.place,),
         _short(piece),
-        why="a job makes no folders on the host",
+        why="no step of the job makes it",
         todo="make them before, or add a step with where: host to setup",
     )
 
