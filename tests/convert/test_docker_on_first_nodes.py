@@ -62,3 +62,33 @@ def test_the_srun_of_a_script_that_asks_for_its_jobs_hosts_asks_for_no_nodes(hos
     )
     found = convert(classified({"go.sh": f"#!/bin/bash\n{lines}"}), Options({}))
     assert (loaded(found.job)["nodes"], loaded(found.job)["ranks_per_node"]) == (told, "4")
+
+
+_BOX = "srun --ntasks-per-node=1 docker run -d --gpus all --name box -v /d:/d lab.io/x:1 "
+_ON_HEAD = "head=$(scontrol show hostnames | head -1)\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "command", "told"),
+    [
+        ('-N1 -n1 -w "$head"', "./measure --all", ASK),
+        ('--ntasks=1 -w "$head"', "./measure --all", ASK),
+        ("-N1 -w n1", "torchrun --nproc-per-node 8 t.py", ASK),
+        # What is told of the others has them too, and without a number srun starts it on all.
+        ("-N1 -w n1", "torchrun --nnodes 2 --nproc-per-node 8 t.py", "2"),
+        ("--ntasks-per-node=1", "./measure --all", "2"),
+    ],
+)
+def test_what_srun_starts_on_one_node_by_its_name_is_not_on_all(
+    options: str, command: str, told: str
+) -> None:
+    found = _converted(f"{_ON_HEAD}{_BOX} sleep infinity\nsrun {options} docker exec box {command}", 2)
+    assert loaded(found.job)["nodes"] == told
+    asked = [each.why for each in found.findings if each.key == "nodes" and each.kind == "question"]
+    assert told != ASK or "is started on one of 2 nodes alone" in asked[0]
+
+
+def test_the_same_line_for_each_node_by_its_name_is_on_all() -> None:
+    lines = "\n".join(f"srun -N1 -n1 -w n{each} docker exec box ./measure --all &" for each in (1, 2))
+    found = _converted(f"{_BOX} sleep infinity\n{lines}\nwait", 2)
+    assert (loaded(found.job)["nodes"], loaded(found.job)["ranks_per_node"]) == ("2", "1")

@@ -10,7 +10,7 @@ from hpclaunch.convert.mapping.around import beyond, trials
 from hpclaunch.convert.mapping.bind import binding, by_ranks, in_front, ompi_bind
 from hpclaunch.convert.mapping.container.images import OF_IMAGE
 from hpclaunch.convert.mapping.docker import arguments, container, env_files, ranks, sizes, standard_input
-from hpclaunch.convert.mapping.docker.steps import Started
+from hpclaunch.convert.mapping.docker.steps import Started, copies_of
 from hpclaunch.convert.mapping.environment import handed_on, reached
 from hpclaunch.convert.mapping.ranks import numbers as numbers_of_mpirun
 from hpclaunch.convert.mapping.ranks import rendezvous, threads
@@ -121,7 +121,7 @@ def _put_alone(launch: Launch, found: Allocation, handed: Sequence[handed_on.Han
     if once and (_calls_for_rendezvous(handed) or _starts_some(reading, main)):
         _say_own_processes(reading, main, draft)
     if of_srun is None:
-        on_each_node = main.is_per_node or found.nodes == 1
+        on_each_node = main.is_per_node or found.nodes == 1 or len(copies_of(main, launch.steps)) > 1
     else:
         on_each_node = of_srun.nodes in (None, found.nodes)
     if of_srun is None and not on_each_node and found.nodes is None and ("nodes",) not in draft.facts:
@@ -186,10 +186,10 @@ def _starts_some(reading: ShellReading, main: Started) -> bool:
 def _ask_nodes(main: Started, draft: Draft) -> None:
     """Ask for the nodes of a command that is not started on each: what the others do is not known."""
     fact = draft.facts.get(("nodes",))
-    nodes = fact.value if fact is not None else None
+    nodes, what = fact.value if fact is not None else None, _name(main)
     if nodes != 1:
-        told = f"the first of {nodes} nodes" if nodes else "one node"
-        what = _name(main)
+        which = "one" if main.is_on_one else "the first"
+        told = f"{which} of {nodes} nodes" if nodes else "one node"
         question = f"how many nodes: {what} is started on {told} alone, a job's command on all of them"
         draft.ask(("nodes",), question, (main.command.place, *(fact.places if fact else ())), what)
 
@@ -316,8 +316,7 @@ def _put_command(
         exports = [*exports, *numbers_of_mpirun.exports(words, given, (main.command.place,), draft)]
     words, in_texts = rendezvous.in_texts(words, stand_ins)
     written = line(words, stand_ins, exports, piped=standard_input.put(main, draft))
-    places = reading.origin(main.command)
-    what = _name(main)
+    places, what = reading.origin(main.command), _name(main)
     if any(stand_ins.get(name) in rendezvous.COMPUTED for name in written.used | in_texts):
         why = "the loop counts the nodes, as NODE_RANK does that hpclaunch sets in each rank"
         draft.put(("rendezvous",), "torch", places, what, why=why)

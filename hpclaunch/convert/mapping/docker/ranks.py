@@ -77,7 +77,8 @@ def put(
 def is_on_each(main: Started, launcher: Layer, found: Allocation) -> bool:
     """Whether the launcher is started on each node: by srun or ssh, or by what nobody gave, as one is that is
     told of the others. The script's own shell starts it on its first node alone."""
-    by_others = main.layer("srun", "ssh", "unknown") is not None or main.is_per_node or main.is_over_hosts
+    by_others = main.layer("srun", "ssh", "unknown") is not None and not main.is_on_one
+    by_others = by_others or main.is_per_node or main.is_over_hosts
     told = any(
         each.name in ("nnodes", "node_rank", "hostfile", "host", "include", "") for each in launcher.options
     )

@@ -190,13 +190,23 @@ class Started(Struct, frozen=True, dict=True):
         return bool(hosts.loops_over(self.command))
 
     @property
+    def is_on_one(self) -> bool:
+        """Whether srun starts it on one node by its name, and in no loop: srun -N1 -n1 -w "$HEAD"."""
+        step = self.layer("srun")
+        if step is None or self.is_over_hosts or step.option("nodelist") is None:
+            return False
+        sizes = (step.option("nodes"), step.option("ntasks"))
+        return any(each is not None and known(each.value or ()) == "1" for each in sizes)
+
+    @property
     def is_per_node(self) -> bool:
         """Whether it is run once on each node: by a loop over hosts, or srun with a task for each."""
         if self.is_over_hosts:
             return True
         step = self.layer("srun")
         if step is not None:
-            return step.option("nodelist") is not None or step.option("ntasks-per-node") is not None
+            by_host = step.option("nodelist") is not None or step.option("ntasks-per-node") is not None
+            return by_host and not self.is_on_one
         if self.layer("unknown") is not None:
             return True
         # One host by its name is one host; several at once are pdsh's.
