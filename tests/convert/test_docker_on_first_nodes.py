@@ -92,3 +92,19 @@ def test_the_same_line_for_each_node_by_its_name_is_on_all() -> None:
     lines = "\n".join(f"srun -N1 -n1 -w n{each} docker exec box ./measure --all &" for each in (1, 2))
     found = _converted(f"{_BOX} sleep infinity\n{lines}\nwait", 2)
     assert (loaded(found.job)["nodes"], loaded(found.job)["ranks_per_node"]) == ("2", "1")
+
+
+@pytest.mark.parametrize(
+    ("idle", "kind"),
+    [
+        ("sleep infinity", "replaced"),
+        ("bash", "replaced"),
+        ("/usr/sbin/sshd -D", "replaced"),
+        ("./store --listen=:80", "left"),
+    ],
+)
+def test_a_program_that_the_container_of_others_runs_is_no_sleeper(idle: str, kind: str) -> None:
+    found = _converted(f"{_BOX} {idle}\nsrun --ntasks-per-node=1 docker exec box ./measure", 2)
+    (said,) = (each for each in found.findings if each.what.startswith("docker run"))
+    assert said.kind == kind
+    assert ("the job does not start it" in said.why) == (kind == "left")

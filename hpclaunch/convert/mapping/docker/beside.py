@@ -21,6 +21,7 @@ from hpclaunch.convert.mapping.ranks import parameter_files
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.texts import Line, line
 from hpclaunch.convert.programs.beside import that
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
 from hpclaunch.values.conversion import Place
@@ -63,6 +64,8 @@ _LEFT: dict[Role, tuple[str, str]] = {
 
 _SHOWS = that("says", "looks", "words", "texts")
 _CHANGES = _SHOWS | that("shell", "edits", "settings")
+# What keeps a container there, and does nothing else; the server of ssh, which srun needs none of.
+_IDLE = SHELLS | {"sleep", "tail", "cat", "top", "tini", "pause", "sshd", ""}
 _NO_PART = "it is not part of the ranks' command"
 _NO_PART_TODO = "add it to setup, before_each or after if the job needs it"
 _OTHER_CASE = (
@@ -171,8 +174,15 @@ def _plain(step: Started, piece: Started, before: bool, here: _Beside) -> None:
 
 
 def _sleeper(step: Started, here: _Beside) -> None:
+    """The container that others look into: what it executes itself is no part of the job."""
+    places, text = (step.command.place,), _short(step)
     why = "a container that sleeps until others look into it: each step makes its own, where its ranks run"
-    here.draft.say("replaced", (step.command.place,), _short(step), why=why)
+    if step.inside or not step.words or program_of(step.words) in _IDLE or "sleeper" in step.roles:
+        here.draft.say("replaced", places, text, why=why)
+        return
+    why = "it runs in the container beside what is executed there, and the job does not start it"
+    todo = "where the job needs it let the command start it too, or write a group for it"
+    here.draft.say("left", places, text, why=why, todo=todo)
 
 
 def _another_container(step: Started, piece: Started, before: bool, here: _Beside) -> None:
