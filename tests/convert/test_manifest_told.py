@@ -66,6 +66,31 @@ def test_a_program_that_may_read_its_index_is_said() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("[python, a.py]", ["python", "a.py"]),
+        ('[python, a.py, "$(JOB_COMPLETION_INDEX)"]', ["python", "a.py", "0"]),
+    ],
+)
+def test_the_number_of_the_only_pod_is_known(words: str, command: list[str]) -> None:
+    draft = converted(indexed(words).replace(": 4", ": 1"))
+    assert draft.facts["env", "JOB_COMPLETION_INDEX"].value == "0"
+    assert draft.facts["command",].value == command
+    assert not any(each.what == "completionMode: Indexed" for each in draft.findings)
+
+
+def test_a_number_that_the_container_has_itself_stays() -> None:
+    own = indexed("[python, a.py]").replace(": 4", ": 1")
+    own = own.replace("env: []", 'env: [{name: JOB_COMPLETION_INDEX, value: "7"}]')
+    assert converted(own).facts["env", "JOB_COMPLETION_INDEX"].value == "7"
+
+
+def test_a_job_whose_pods_have_no_number_has_none() -> None:
+    draft = converted(indexed("[python, a.py]").replace(": 4", ": 1").replace("Indexed", "NonIndexed"))
+    assert ("env", "JOB_COMPLETION_INDEX") not in draft.facts
+
+
 def test_an_image_with_a_name_to_fill_in_is_asked_for() -> None:
     assert converted(indexed("[a]").replace("a/b:1", '"a/b:${TAG}"')).facts["image",].is_open
 

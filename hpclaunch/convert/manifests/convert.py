@@ -144,6 +144,7 @@ def _job(
     _image(workload, draft)
     beside = claims.config(others)
     own = environment.variables(workload.ranks.container, beside, draft)
+    own |= told.index(workload, own)
     first = (
         environment.variables(workload.starter.container, beside, draft) if workload.is_apart else dict(own)
     )

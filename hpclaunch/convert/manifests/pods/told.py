@@ -42,6 +42,18 @@ def texts(workload: Workload, first: Mapping[str, Variable]) -> dict[str, str | 
     return told | {name: each.text for name, each in first.items()}
 
 
+def index(workload: Workload, own: Mapping[str, Variable]) -> dict[str, Variable]:
+    """The number of the only pod of an Indexed Job, where the container has none of its own under that name.
+
+    The controller puts it behind the container's own (kubernetes, pkg/controller/job/indexed_job_utils.go,
+    addCompletionIndexEnvVariable), whose values do not have it therefore. Of several pods no number is told.
+    """
+    mode = workload.root.get("spec", "completionMode") if workload.kind == "Job" else None
+    if mode is None or mode.text() != "Indexed" or workload.nodes.value != 1 or INDEX in own:
+        return {}
+    return {INDEX: Variable(INDEX, "0", mode.at)}
+
+
 def put(workload: Workload, launch: Launch, first: Mapping[str, Variable], draft: Draft) -> None:
     """Asks for the command where it has the value of a variable that ranks do not have as it was."""
     for written, value in defaults(launch, texts(workload, first)):
