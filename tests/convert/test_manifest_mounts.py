@@ -71,6 +71,26 @@ def test_one_file_of_a_config_map_is_asked_about() -> None:
     assert "start.sh of the config map scripts, one file" in fact.question
 
 
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ("defaultMode: 0750", "defaultMode 0750"),
+        ("defaultMode: 0o555", "defaultMode 0o555"),
+        ("defaultMode: 493", "defaultMode 493"),
+        ("items: [{key: a, path: a, mode: 0700}]", "mode 0700"),
+        ("defaultMode: 0644", ""),
+        ("defaultMode: 420", ""),
+        ("optional: false", ""),
+    ],
+)
+def test_files_of_a_config_map_that_could_be_executed_are_said(fields: str, said: str) -> None:
+    text = _MOUNTED.replace("MOUNT", "{name: v, mountPath: /tools}")
+    draft = converted(text.replace("VOLUME", f"configMap: {{name: kit, {fields}}}"))
+    whole = [each.what for each in draft.findings if "ode " in each.what]
+    assert whole == ([f"{said} of the config map kit"] if said else [])
+    assert draft.facts["mounts", 0].value == "kit:/tools:ro"
+
+
 def test_a_file_of_users_is_asked_about_by_its_name() -> None:
     mount = "{name: v, mountPath: /etc/passwd, subPath: users-of-lab-31}"
     text = _MOUNTED.replace("MOUNT", mount).replace("VOLUME", "configMap: {name: people}")

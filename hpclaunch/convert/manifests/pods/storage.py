@@ -187,6 +187,15 @@ def _place(
     if kind == "config map" and found.note:
         why = "some of its keys, or under other names: the volume of a site has all keys by their names"
         draft.say("left", places, f"items of {found.what}", why=why)
+    if found.started:
+        # SetDefaults_ConfigMapVolumeSource in kubernetes/kubernetes, pkg/apis/core/v1/defaults.go
+        why = (
+            "its files could be executed by their names, and in a site's volume of Kubernetes have mode 0644"
+        )
+        todo = (
+            "let a shell start what is a script (sh FILE); under Slurm give the files in the folder the mode"
+        )
+        draft.say("left", places, f"{found.started} of {found.what}", why=why, todo=todo)
     own = sources.names.get(found.form)
     if own is not None:
         _add(

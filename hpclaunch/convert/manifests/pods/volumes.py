@@ -12,6 +12,9 @@ from hpclaunch.values.conversion import Place
 
 _SUFFIX = re.compile(r"[-_.]?(pvc|claim|pv|vol|volume)$")
 _PREFIX = re.compile(r"^(pvc|claim)[-_.]")
+# A JSON number is decimal, and with a 0 in front YAML has an octal one.
+_OCTAL = re.compile(r"0o?[0-7]+")
+_EXECUTE = 0o111
 _FILES = ("File", "FileOrCreate", "Socket", "CharDevice", "BlockDevice")
 
 
@@ -19,7 +22,7 @@ class Behind(Struct, frozen=True):
     """`form` is the kind, which one, and the folder in it; `name` how a site may call it; `says` the site's
     keys of the volume ({}: a path of the host, which needs no name). `more` are lines of other objects that
     tell of it, `note` what the volume's own field says beside that: the type of a host's path, the one file
-    of a config map."""
+    of a config map. `started` is a field by which files of a config map may be executed."""
 
     form: Form
     name: str
@@ -29,6 +32,7 @@ class Behind(Struct, frozen=True):
     file: bool = False
     more: tuple[Place, ...] = ()
     note: str = ""
+    started: str = ""
 
 
 def short_name(name: str) -> str:
@@ -106,12 +110,33 @@ def _empty(field: Field, name: str, folder: str, claims: Claims) -> Behind:
 
 def _config_map(field: Field, name: str, folder: str, claims: Claims) -> Behind:
     found = _text(field, "name")
-    part = folder or ("items" if field.get("items") is not None else "")
+    items = field.get("items")
+    part = folder or ("items" if items is not None else "")
+    started = _started(field, "defaultMode") or next(
+        (said for item in (items.items() if items else ()) if (said := _started(item, "mode"))), ""
+    )
     field.take()
     says = {"config_map": found}
     return Behind(
-        ("config map", found, ""), short_name(found), says, f"the config map {found}", True, note=part
+        ("config map", found, ""),
+        short_name(found),
+        says,
+        f"the config map {found}",
+        True,
+        note=part,
+        started=started,
     )
+
+
+def _started(field: Field, key: str) -> str:
+    """The key with its mode where that lets somebody execute a file."""
+    mode = field.get(key)
+    text = mode.peek() if mode is not None else ""
+    if _OCTAL.fullmatch(text):
+        number = int(text.removeprefix("0o"), 8)
+    else:
+        number = int(text) if text.isdecimal() and len(text) < 5 else 0
+    return f"{key} {text}" if number & _EXECUTE else ""
 
 
 _KINDS = {
