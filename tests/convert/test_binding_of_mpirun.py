@@ -107,6 +107,28 @@ def test_how_many_cores_each_rank_was_bound_to(words: str, said: list[str]) -> N
 
 
 @pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("export MP_TASK_AFFINITY=core:6\nmpiexec -n 8 ./t", ["MP_TASK_AFFINITY=core:6"]),
+        ("export MP_TASK_AFFINITY=cpu:$wide\nmpiexec -n 8 ./t", ["MP_TASK_AFFINITY=cpu:${wide}"]),
+        (
+            "[ $wide -ge 2 ] && export MP_TASK_AFFINITY=cpu:$wide\nmpiexec -n 8 ./t",
+            ["MP_TASK_AFFINITY"],
+        ),
+        # No request, a launcher that does not read it, an option that says who binds.
+        ("export MP_TASK_AFFINITY=-1\nmpiexec -n 8 ./t", []),
+        ("export MP_TASK_AFFINITY=core:6\nmpiexec.hydra -n 8 -ppn 4 ./t", []),
+        ("export MP_TASK_AFFINITY=core:6\nmpirun -np 8 --bind-to core ./t", []),
+    ],
+)
+def test_what_ibms_poe_binds_each_rank_to_is_said(lines: str, said: list[str]) -> None:
+    found = _converted(lines)
+    told = [each.what for each in found.findings if each.became == "bind: cpus: local"]
+    assert [each.partition(" binds each rank where ")[0] for each in told if "POE" in each] == said
+    assert "bind" not in _job(found)
+
+
+@pytest.mark.parametrize(
     ("words", "ranks"),
     [
         ("--map-by ppr:2:socket", ASK),

@@ -5,7 +5,7 @@ tools/topo/hwloc/topo_hwloc.c, with CPUs as Linux counts them.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hpclaunch.convert.cores import BESIDE_ITS_GPU
 from hpclaunch.convert.draft import Draft
@@ -35,6 +35,9 @@ _POLICY = re.compile(r"(?:hwloc_base|hwloc_default)_binding_policy")
 # Of Open MPI up to 1.6, where it is the switch for binding each rank to a processor (its FAQ, "Tuning").
 _ALONE = re.compile(r"(?:mpi|opal)_paffinity_alone")
 _RANKFILE = re.compile(r"rmaps_(?:rank_?file_path|rankfile|default_rankfile)|rank_?file")
+# What IBM's POE attaches each task to, a core or CPU or so many of them or an MCM, where it is not -1, for
+# none (poe(1) of IBM's Parallel Environment, -task_affinity); none of MPICH's or Intel's launchers reads it.
+_BY_POE = "MP_TASK_AFFINITY"
 _CPUS = re.compile(r"cpu-set|cpu-list|slot-list|(?:hwloc_base|hwloc_default)_(?:cpu_set|cpu_list|slot_list)")
 
 
@@ -53,8 +56,18 @@ def by_itself(command: Command, layer: Layer, draft: Draft) -> None:
     if ("bind", "cpus") in draft.facts or by_ranks.of_library(given, (command.place,), draft, by_mpirun=True):
         return
     what = f"{layer.called} {_BINDS.get(layer.program, 'without --bind-to binds by its own defaults')}"
-    what = _cores(layer, "cores") or what
+    what = _cores(layer, "cores") or _by_poe(layer, given) or what
     draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=BESIDE_ITS_GPU)
+
+
+def _by_poe(layer: Layer, given: Mapping[str, Value]) -> str | None:
+    """What the variables tell IBM's POE to bind each rank to; None where they do not."""
+    to = given.get(_BY_POE)
+    if to is None or known(to) in ("", "-1") or layer.program == "mpiexec.hydra":
+        return None
+    # A variable that is set on a condition has itself for its value.
+    what = _BY_POE if shown(to) == f"${{{_BY_POE}}}" else f"{_BY_POE}={shown(to)}"
+    return f"{what} binds each rank where {layer.called} is IBM's POE"
 
 
 def _cores(layer: Layer, kind: str) -> str | None:
