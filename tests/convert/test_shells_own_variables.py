@@ -49,3 +49,11 @@ def test_a_misspelt_variable_of_slurm_is_said_to_be_empty() -> None:
     (empty,) = [each.why for each in found.findings if "SLURM_LOCALID_" in each.why]
     assert "Slurm has no variable of that name" in empty
     assert any(each.why.startswith("LD_PRELOAD changes how a job is started") for each in found.findings)
+
+
+@pytest.mark.parametrize("name", ["SLURM_ACCOUNT", "SLURM_PARTITION"])
+def test_what_srun_reads_and_no_job_has_is_named(name: str) -> None:
+    """A job of Slurm has SLURM_JOB_ACCOUNT and SLURM_JOB_PARTITION, and these where an operator gave them."""
+    text = f"{_HEAD}srun --mpi=pmix ./x --out /lustre/${name}/run\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert [each.kind for each in found.findings if name in each.why] == ["left"]

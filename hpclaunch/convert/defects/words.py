@@ -19,6 +19,7 @@ from hpclaunch.values.conversion import Finding
 _IN_SINGLE_QUOTES = re.compile(r"\$\{?[A-Za-z_]\w*")
 _BLANKS = re.compile(rb"\\[ \t]+")
 _MOST_BLANKS = 200
+_GLUED = re.compile(r"\[{1,2}[^\s\[\]]")
 _LATER = frozenset(
     ("trap", "eval", "bash", "sh", "awk", "gawk", "sed", "envsubst", "perl", "jq", "ssh", "find", "xargs")
 )
@@ -35,6 +36,7 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
             yield from _of_keygen(each, call)
             yield from _split_anew(each, call)
             yield from _does_not_go_on(each, call)
+            yield from _test_without_blank(each, call)
             if search.program(call) not in _LATER:
                 yield from _not_expanded(each, call)
 
@@ -106,6 +108,18 @@ def _split_anew(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
             "anew: what was quoted as one word is several there, and the conversion shows what that starts",
             todo="quote it once more where one word is meant",
         )
+
+
+def _test_without_blank(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
+    """if ["$A" -eq 1], and [ "$A" -eq 1]: of both the shell makes no test."""
+    words = [parsed.text(word) for word in call.args]
+    if _GLUED.match(words[0]) and words[-1].endswith("]"):
+        why = "a blank is missing behind [: the shell looks for a program of that name, and it never holds"
+    elif words[0] == "[" and words[-1] != "]" and words[-1].endswith("]"):
+        why = "a blank is missing before ]: the test is an error each time, and it never holds"
+    else:
+        return
+    yield Finding("defect", (parsed.place(call),), f"`{shown(' '.join(words))}`", why=why)
 
 
 def _does_not_go_on(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:

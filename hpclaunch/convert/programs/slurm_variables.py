@@ -50,6 +50,15 @@ OF_RANK = frozenset(("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"))
 OF_GPUS = frozenset(
     ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK")
 )
+# What srun reads and nobody but the operator sets in a job: srun's own --mpi is known to its ranks alone.
+# env_vars of src/srun/opt.c, setenv of src/interfaces/mpi.c, env_array_for_batch_job of src/common/env.c
+READ_BY_SRUN = frozenset(
+    f"SLURM_{name}"
+    for name in (
+        *("ACCOUNT", "KILL_BAD_EXIT", "LABELIO", "MPI_TYPE", "PARTITION", "QOS", "RESERVATION"),
+        *("TIMELIMIT", "UNBUFFEREDIO", "WCKEY"),
+    )
+)
 # Of each component of a heterogeneous job.
 _OF_GROUP = re.compile(r"_(?:HET|PACK)_GROUP_\d+$")
 

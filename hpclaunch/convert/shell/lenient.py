@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from hpclaunch.convert.programs.slurm_variables import is_slurms
+from hpclaunch.convert.programs.slurm_variables import READ_BY_SRUN, is_slurms
 from hpclaunch.convert.programs.srun import KEYS
 from hpclaunch.convert.shell import shopt, slurm_options, slurm_outputs
 from hpclaunch.readback.shell import parameters, pieces, positional
@@ -38,9 +38,6 @@ _OTHERS = frozenset(
         *("LSB_JOBID", "JOB_ID", "NSLOTS", "NHOSTS", "PE_HOSTFILE"),
     )
 )
-# What srun reads and nobody but the operator sets in a job: srun's own --mpi is known to its ranks alone.
-# https://github.com/SchedMD/slurm: env_vars of src/srun/opt.c, setenv of src/interfaces/mpi.c
-_READ_BY_SRUN = frozenset(("SLURM_KILL_BAD_EXIT", "SLURM_LABELIO", "SLURM_MPI_TYPE", "SLURM_UNBUFFEREDIO"))
 _OF_SCHEDULERS = ("PBS_", "LSB_", "SGE_", "OMPI_COMM_WORLD_", "PMI_", "PMIX_", "PMI2_")
 # Slurm sets these in some jobs alone: in those of an array, and in those that were started again.
 _NOT_ALWAYS = ("SLURM_ARRAY_", "SLURM_RESTART_COUNT")
@@ -57,7 +54,7 @@ _FILLED = given(("x",), "x")
 def is_others(name: str) -> bool:
     """Whether a script finds the variable set, and not empty, by others than the operator. SLURM_NTASKS and
     its like are among them: a script is walked as it behaves in a job."""
-    of_slurm = is_slurms(name) and name not in _READ_BY_SRUN
+    of_slurm = is_slurms(name) and name not in READ_BY_SRUN
     return name in _OTHERS or of_slurm or name.startswith(_OF_SCHEDULERS)
 
 

@@ -176,6 +176,12 @@ def _plain(step: Started, piece: Started, before: bool, here: _Beside) -> None:
 def _sleeper(step: Started, here: _Beside) -> None:
     """The container that others look into: what it executes itself is no part of the job."""
     places, text = (step.command.place,), _short(step)
+    layer = step.layer("docker run")
+    if layer is not None and layer.option("detach") is None and not (step.words or step.inside):
+        why = "it waits for what is typed, and the launch behind it is taken to be typed into it"
+        todo = "where the launch was on the host, and in no container, take image and mounts out"
+        here.draft.say("assumed", places, text, became="the image of the ranks", why=why, todo=todo)
+        return
     why = "a container that sleeps until others look into it: each step makes its own, where its ranks run"
     if step.inside or not step.words or program_of(step.words) in _IDLE or "sleeper" in step.roles:
         here.draft.say("replaced", places, text, why=why)

@@ -177,7 +177,8 @@ def inherit(
             continue
         if acts_on_commands(name) or owner(name) == "shell":
             why = f"{name} changes how a job is started, and is not inherited"
-            draft.say("left", places, what, why=why, todo=f"set {name} in env")
+            todo = "write in the command what it stands for" if is_slurms(name) else f"set {name} in env"
+            draft.say("left", places, what, why=why, todo=todo)
             continue
         key = "secrets" if is_secret(name) else "inherit"
         why = "nobody gave it: it is taken from the shell of who submits"

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.mapping.words.renewed import by_new, need_old, renewed
 from hpclaunch.convert.programs.beside import that
-from hpclaunch.convert.programs.slurm_variables import is_slurms
+from hpclaunch.convert.programs.slurm_variables import READ_BY_SRUN, is_slurms
 from hpclaunch.convert.shell.names import FOLDER_OF
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown
 from hpclaunch.spec.scalars import SHELL_OWNED
@@ -286,4 +286,6 @@ class _Writer:
 def submitters(names: Collection[str]) -> list[str]:
     """Those that only the submitter's shell has: what Slurm and mpirun set is with each rank."""
     own = (*_OF_RANKS, _OF_GPUS)
-    return [name for name in names if not (name.startswith(own) or is_slurms(name))]
+    return [
+        name for name in names if not (name.startswith(own) or (is_slurms(name) and name not in READ_BY_SRUN))
+    ]
