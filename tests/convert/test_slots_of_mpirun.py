@@ -114,3 +114,28 @@ def test_the_slots_of_each_host_are_filled_also_in_a_job_of_slurm(
     job = loaded(found.job)
     assert (str(job["nodes"]), str(job["ranks_per_node"])) == (nodes, ranks)
     assert any("how many each has in --hostfile" in each.why for each in found.findings) == is_assumed
+
+
+@pytest.mark.parametrize(
+    ("options", "run", "said"),
+    [
+        ("-N 2 --ntasks-per-node=8", "module load impi\nmpirun -np 8 -ppn 4", True),
+        ("-N 2 -n 16", "module load impi\nmpiexec.hydra -n 8 -perhost 4", True),
+        ("-N 2 --ntasks-per-node=8", "export I_MPI_PERHOST=4\nmpirun -np 8", True),
+        ("-N 2 --ntasks-per-node=4", "module load impi\nmpirun -np 8 -ppn 4", False),
+        ("-N 2", "module load impi\nmpirun -np 8 -ppn 4", False),
+        ("-N 2 --ntasks-per-node=8", "module load mpich\nmpirun -np 8 -ppn 4", False),
+        ("-N 2 --ntasks-per-node=8", "module load openmpi\nmpirun -npernode 4", False),
+        (
+            "-N 2 --ntasks-per-node=8",
+            "module load impi\nexport I_MPI_JOB_RESPECT_PROCESS_PLACEMENT=disable\nmpirun -np 8 -ppn 4",
+            False,
+        ),
+    ],
+)
+def test_that_intel_mpi_takes_the_placement_of_slurm_is_said(options: str, run: str, said: bool) -> None:
+    text = f"#!/bin/bash\n#SBATCH -t 5 --gpus-per-node=8 {options}\n{run} ./x\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    its = [each for each in found.findings if "RESPECT_PROCESS_PLACEMENT is off" in each.why]
+    assert [each.kind for each in its] == (["question"] if said else [])
+    assert loaded(found.job)["ranks_per_node"] == "4"

@@ -28,6 +28,7 @@ from hpclaunch.convert.mapping.ranks import (
     named_hosts,
     numbers,
     parameter_files,
+    placement,
     read_by_programs,
     rendezvous,
     threads,
@@ -295,6 +296,7 @@ def _put_starters(
     mpi.put_kind(command, by, mpi_library.of(reading, command, by), draft)
     mpi.put_options(reading, command, by, draft)
     named_hosts.say(reading, command, by, draft)
+    placement.say(reading, command, by, launch.found, draft)
     reach.say(by, launch.lines, draft, under_slurm=bool(reading.directives))
     handed = [
         each
