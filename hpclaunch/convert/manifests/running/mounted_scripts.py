@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -19,7 +20,8 @@ _OF_SHELL = re.compile(r"#!\s*\S*/(?:env\s+)?(?:ba|da|k|z)?sh\b")
 _OPTION = re.compile(r"[-+](?!-|[a-zA-Z]*c)\S+|--(?:no\w+|posix|login)")
 _COMMENT = re.compile(r"(?<!\S)#.*")
 _OF_PYTHON = re.compile(r"(?:^|[\s/])python[\d.]*(?:\s+-\S+)*\s+$")
-_MOST = 1000  # files of a mount
+_MOST = 100  # mounts, and files of one, that are looked at
+_LONGEST = 32_000  # characters of a command that are looked through, as of a shell's text
 
 
 class Unread(Struct, frozen=True):
@@ -35,7 +37,7 @@ def of(pod: Pod, maps: Mapping[str, Mapping[str, Script]]) -> dict[str, Script]:
     """Those with a launcher in them, by the config maps' names and keys. No field counts as read by it."""
     volumes = {_peek(each, "name"): each.get("configMap") for each in _items(pod.spec, "volumes")}
     found: dict[str, Script] = {}
-    for mount in _items(pod.container, "volumeMounts"):
+    for mount in _items(pod.container, "volumeMounts")[:_MOST]:
         source = volumes.get(_peek(mount, "name"))
         data = maps.get(_peek(source, "name"), {}) if source is not None else {}
         for path, key in _files(source, data, mount) if source is not None else ():
@@ -75,7 +77,9 @@ def started(words: Sequence[str | None], scripts: Mapping[str, Script]) -> int |
 
 def unread(text: str, folder: str, scripts: Mapping[str, Script]) -> Unread:
     """The first one with a launcher that a command names, given as its text. `folder` is where it starts."""
-    for path, (script, _) in scripts.items():
+    if len(text) > _LONGEST:
+        return Unread()
+    for path, (script, _) in islice(scripts.items(), _MOST):
         above, _, name = path.rpartition("/")
         names = [re.escape(path)]
         if above and (
