@@ -72,3 +72,10 @@ def test_an_unknown_launcher_without_such_an_option_has_the_default(text):
     found = converted(_MPIJOB.replace("TEXT", text))
     assert ("bind", "cpus") not in found.facts
     assert [each for each in found.findings if each.what == "no line binds ranks to cores"]
+
+
+@pytest.mark.parametrize(("sign", "said"), [(" &", True), ("", False)])
+def test_a_launcher_in_the_background_before_the_launch_is_said(sign, said):
+    found = of_shell(f"(cd /w; torchrun --nproc-per-node 2 a.py){sign}\ntorchrun --nproc-per-node 2 b.py", 4)
+    its = [each for each in found.findings if "at the same time" in each.why]
+    assert [each.kind for each in its] == (["question"] if said else [])

@@ -328,6 +328,11 @@ def _ask_for_run(launch: Launch, shell: ShellText, draft: Draft) -> None:
     place = launch.shell_place
     if shell.launch is None or place is None or not launch.outer:
         return
+    for unit in shell.units[: shell.launch]:
+        if unit.text.rstrip().endswith("&") and shelltext.has_launcher(unit.text):
+            why = "it runs at the same time as what the job's ranks are, and a step ends before they start"
+            todo = "write which of them the job is, and submit the other as a job of its own"
+            draft.say("question", [line_in(place, unit.line)], unit.text.strip(), why=why, todo=todo)
     later = (unit for unit in shell.units[shell.launch + 1 :] if unit.words)
     others = [
         Candidate(layers(unit.words), line_in(place, unit.line))
