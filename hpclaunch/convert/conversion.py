@@ -33,7 +33,7 @@ from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.schedulers import other_schedulers
 from hpclaunch.convert.mapping.slurm.batch import allocation
 from hpclaunch.convert.mapping.slurm.scripts.submitted import say_others, say_submitter, unwrapped
-from hpclaunch.convert.mapping.slurm.starts import ended
+from hpclaunch.convert.mapping.slurm.starts import ended, in_batch
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import (
@@ -200,6 +200,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     _put(family, shells, inputs, options, draft)
     secrets.learn(of_commands(reading.commands))
     taken_for_set.say(reading, draft)
+    in_batch.say(reading, draft)
     of_arguments = arguments.told(reading, draft)
     to_fill_in.ask(draft)
     ask_instead(draft, secrets)

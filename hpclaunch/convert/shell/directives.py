@@ -2,9 +2,9 @@
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from hpclaunch.convert.reading import Directive, Source
+from hpclaunch.convert.reading import Directive, Source, Started
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.slurm import directives as slurm
 from hpclaunch.values.conversion import Place
@@ -35,6 +35,18 @@ _QUEUE = "queue"
 _LONG = 20_000  # characters
 # An expression of Jinja's is one word of the line, whatever blanks it has beside its marks.
 _FILLED_IN = re.compile(r"\{\{[ \t]*([^{} \t]+)[ \t]*\}\}")
+
+
+def of_job(sources: Sequence[Source], script: str, started: Sequence[Started]) -> tuple[Directive, ...]:
+    """Those of the job: the script's, or those of the batch script that starts it by a shell or srun. What
+    sbatch is not given are comments (sbatch(1): it reads the batch script alone)."""
+    by_name = {each.name: each for each in sources}
+    outer = {each.place.file for each in started}
+    if len(outer) == 1 and all(each.kept is None for each in started):
+        found = directives(by_name[outer.pop()])
+        if any(each.system == "SBATCH" for each in found):
+            return found
+    return directives(by_name[script]) if script in by_name else ()
 
 
 def directives(source: Source) -> tuple[Directive, ...]:

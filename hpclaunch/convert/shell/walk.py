@@ -11,7 +11,7 @@ from hpclaunch.convert.programs.slurm_variables import NAMES
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Started
 from hpclaunch.convert.shell import aliases, folder, itself, shopt, traps
 from hpclaunch.convert.shell.choose import chosen
-from hpclaunch.convert.shell.directives import directives
+from hpclaunch.convert.shell.directives import of_job
 from hpclaunch.convert.shell.names import python, with_names
 from hpclaunch.convert.shell.skipped import leave_out
 from hpclaunch.convert.shell.started import as_inside, begin, starts
@@ -97,7 +97,7 @@ def _read(
     caller = _caller(begun, asked, given)
     if caller and not called:
         return again(run=run, required=required, called=caller)
-    told = next((directives(source) for source in sources if source.name == main), ())
+    told = of_job(sources, main, begun)
     folder.began(walker, told, given.environment)
     if main and all(complete):
         _walked(walker, main)
