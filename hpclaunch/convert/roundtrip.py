@@ -176,7 +176,7 @@ def _environment(reading: ShellReading, run: Step, but: Collection[str]) -> tupl
     """What the run is handed: what is exported to it, as far as its --export lets it through."""
     there = {**dict(run.command.environment), **dict(run.command.prefix)}
     export = run_command.export_of(reading, run)
-    handed = dict(there) if export.everything else {}
+    handed = dict(there) if export.of_script else {}
     for name, value in export.given:
         if value is not None:
             handed[name] = value

@@ -191,6 +191,56 @@ def test_an_export_of_sbatch_that_the_script_takes_away_keeps_nothing_back(lines
     assert bool(said) == reaches
 
 
+@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize("option", ["NONE", "LICENCE_SERVER"])
+@pytest.mark.parametrize(
+    ("run", "by_shell"),
+    [
+        ("python cast.py", True),
+        ("torchrun --nproc_per_node=4 cast.py", True),
+        ("accelerate launch --num_processes 4 cast.py", True),
+        ("singularity exec mould.sif python cast.py", True),
+        ("mpirun -np 4 ./cast", None),
+        ("ibrun ./cast", False),
+        ("srun --mpi=none ./cast", False),
+        ("bash -c 'srun --mpi=none ./cast'", False),
+        ("srun torchrun --nproc_per_node=4 cast.py", False),
+        ("LAUNCH='srun --mpi=none'\n$LAUNCH ./cast", False),
+    ],
+)
+def test_an_export_of_sbatch_keeps_nothing_from_what_no_srun_starts(
+    run: str, by_shell: bool | None, option: str, nodes: int
+) -> None:
+    asks = f"#SBATCH -N {nodes} --gpus-per-node=4 -t 10\n#SBATCH --export={option}\n"
+    text = f"#!/bin/bash\n{asks}export MOULD_TEMPERATURE=640\n{run}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    reaches = nodes == 1 if by_shell is None else by_shell
+    kept = [each.what for each in found.findings if "keeps it from the ranks" in each.why]
+    assert kept == ([] if reaches else ["MOULD_TEMPERATURE"])
+    carried = [each.what for each in found.findings if each.kind == "carried"]
+    assert ("MOULD_TEMPERATURE" in carried) == reaches
+    assert ("LICENCE_SERVER" in str(found.findings)) == (option != "NONE")
+
+
+@pytest.mark.parametrize(("run", "loads"), [("python cast.py", True), ("srun --mpi=none ./cast", False)])
+def test_what_prepares_the_shell_that_starts_the_run_is_not_kept_back(run: str, loads: bool) -> None:
+    job, _ = _of_run(f"{_WHOLE}#SBATCH --export=NONE\nmodule load furnace/7\n{run}\n")
+    assert ("module load furnace/7" in str(job["command"])) == loads
+
+
+@pytest.mark.parametrize(
+    ("run", "value", "why"),
+    [
+        ("python cast.py", "2", "what the script's shell starts has that value, not this one"),
+        ("srun --mpi=none ./cast", "1", ""),
+    ],
+)
+def test_a_value_of_sbatchs_export_that_the_script_exports_anew(run: str, value: str, why: str) -> None:
+    job, found = _of_run(f"{_WHOLE}#SBATCH --export=MOULD=1\nexport MOULD=2\n{run}\n")
+    assert job["env"] == {"MOULD": value}
+    assert any(why in each.why for each in found.findings if each.kind == "defect") or not why
+
+
 @pytest.mark.parametrize(
     ("run", "env", "inherit", "left"),
     [

@@ -9,6 +9,8 @@ All hand on the environment that they have, and start in the folder where they a
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from msgspec import structs
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.container import instances
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, of_options, origin_of
@@ -75,15 +77,16 @@ def export(command: Command, layer: Layer, outer: Export) -> Export:
     given = list(outer.given)
     for option in layer.all("env"):
         given += [pair for each in _settings(layer, option) if (pair := cut(each, "=")) is not None]
-    has = command.environment if outer.everything else ()
+    has = command.environment if outer.of_script else ()
     for name, value in (*has, *outer.given):
         found = _SETS.fullmatch(name) if value is not None else None
         if found is not None and found[1] not in _ADDS:
             given.append((found[1], value))
     clean = any(option.name in _CLEANED for option in layer.options)
     names = tuple(each for each in given if each[0].isidentifier())
-    by = layer.program if outer.everything else outer.written
-    return Export(outer.everything and not clean, names, by, (command.place,), outer.unclear)
+    by = layer.program if outer.of_script else outer.written
+    its = Export(outer.everything and not clean, names, by, (command.place,), outer.unclear)
+    return structs.replace(its, by_shell=outer.by_shell and not clean)
 
 
 def variables(value: Value) -> list[Value]:

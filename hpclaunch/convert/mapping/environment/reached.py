@@ -63,7 +63,7 @@ def reached(reading: ShellReading, command: Command, export: Export, draft: Draf
             continue
         # --cleanenv keeps none of Singularity's own from it (apptainer(1), "Environment variables").
         is_its_own = owner(name) == "runtime" and export.written.startswith("singularity")
-        if export.everything or name in named or is_its_own or owner(name) in ("srun", "enroot"):
+        if export.of_script or name in named or is_its_own or owner(name) in ("srun", "enroot"):
             found.append(Handed(name, value, places))
         elif name not in by_x:
             kept_back.append(Handed(name, value, places))
@@ -131,6 +131,8 @@ def _say_exported(export: Export, own: Mapping[str, Value], draft: Draft) -> Non
     for name, value in export.given:
         if value is not None and name in own and own[name] != value:
             why = f"{name} is exported, and with ALL srun hands on that value, and not this one"
+            if export.by_shell:
+                why = f"{name} is exported, and what the script's shell starts has that value, not this one"
             todo = f"where they are to have the other value write it under env.{name}"
             draft.say("defect", export.places, export.written, why=why, todo=todo)
 

@@ -1,7 +1,8 @@
 """Which of the exported variables reach the ranks: --export of srun and sbatch, and SLURM_EXPORT_ENV.
 
 sbatch puts its --export into SLURM_EXPORT_ENV, which each srun of the script takes for its own (sbatch(1),
-"Output environment variables"; srun(1), --export).
+"Output environment variables"; srun(1), --export). What the script's own shell starts has all that the script
+exports: of that the option keeps nothing back, and only of the submitter's.
 """
 
 import re
@@ -13,6 +14,8 @@ from msgspec import Struct, structs
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked
 from hpclaunch.convert.mapping.words.texts import split
 from hpclaunch.convert.programs.flags import cut
+from hpclaunch.convert.programs.layers import MPI, layers
+from hpclaunch.convert.programs.names import BY_OTHER_MPI
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.readback.shell.values import Value, known, shown
@@ -43,7 +46,8 @@ class Export(Struct, frozen=True):
     the value that it gives them (None: the one that they have). `cut` are those whose value Slurm ends at a
     comma that was meant to be in it. `unclear`: a part of it is not told. `yields`: of a variable that is
     exported the ranks have that value, and not the one that the option gives. `quoted` are those whose value
-    keeps its quotes, and `unread` those behind NONE."""
+    keeps its quotes, and `unread` those behind NONE. `by_shell`: no srun starts it, and the ranks have all
+    that the script itself exports."""
 
     everything: bool = True
     given: tuple[tuple[str, Value | None], ...] = ()
@@ -54,34 +58,62 @@ class Export(Struct, frozen=True):
     yields: bool = False
     quoted: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    by_shell: bool = False
+
+    @property
+    def of_script(self) -> bool:
+        """Whether all that the script exports is handed on."""
+        return self.everything or self.by_shell
 
     @property
     def hands_on(self) -> bool:
         """Whether anything that the script exports is handed on."""
-        return self.everything or any(value is None for _, value in self.given)
+        return self.of_script or any(value is None for _, value in self.given)
 
 
-def of(reading: ShellReading, command: Command, own: Asked | None, batch: Sequence[Asked]) -> Export:
+def of(
+    reading: ShellReading,
+    command: Command,
+    own: Asked | None,
+    batch: Sequence[Asked],
+    nodes: int | None = None,
+) -> Export:
     """What counts for a srun: its own option, else the variable, else that of sbatch. With ALL what is
     exported goes before the values that the option gives (_build_user_env of src/srun/launch.c of Slurm); of
-    sbatch it does not."""
-    found = _of_srun(command, reading, own, batch)
-    return structs.replace(found, yields=found.everything and not found.unclear)
+    sbatch it does not. For a command on so many `nodes` that no srun starts, that of sbatch."""
+    if _is_by_shell(command, nodes):
+        found = structs.replace(_of_batch(batch, by_srun=False), by_shell=True)
+    else:
+        found = _of_srun(command, reading, own, batch)
+    return structs.replace(found, yields=found.of_script and not found.unclear)
+
+
+def _is_by_shell(command: Command, nodes: int | None) -> bool:
+    """Whether the script's shell starts it, or an mpirun of that shell, which starts what it needs on other
+    nodes by srun (plm_slurm_module.c in orte/mca/plm of Open MPI). What else starts ranks of MPI, such as
+    ibrun, may do so by srun on any."""
+    its = {layer.program for layer in layers(command.words)}
+    by_srun = {"srun", *(BY_OTHER_MPI if nodes == 1 else MPI)}
+    return bool(command.words) and its.isdisjoint(by_srun)
 
 
 def _of_srun(command: Command, reading: ShellReading, own: Asked | None, batch: Sequence[Asked]) -> Export:
     variable = {**dict(command.environment), **dict(command.prefix)}.get(_VARIABLE)
-    of_batch = next((each for each in reversed(batch) if each.name == "export"), None)
     outer = Export()
     if variable is not None:
         outer = _read(variable, f"{_VARIABLE}={shown(variable)}", (command.place,))
-    elif of_batch is not None and unset(reading, command) is None:
-        outer = _read(of_batch.value or (), of_batch.written, of_batch.places)
+    elif unset(reading, command) is None:
+        outer = _of_batch(batch, by_srun=True)
     if own is None:
         return outer
     found = _read(own.value or (), own.written, own.places)
     before = outer.given if found.everything else ()
     return structs.replace(found, given=(*before, *found.given))
+
+
+def _of_batch(batch: Sequence[Asked], *, by_srun: bool) -> Export:
+    its = next((each for each in reversed(batch) if each.name == "export"), None)
+    return Export() if its is None else _read(its.value or (), its.written, its.places, by_srun=by_srun)
 
 
 def unset(reading: ShellReading, command: Command) -> Command | None:

@@ -177,7 +177,7 @@ def _say_own(reading: ShellReading, run: Step, draft: Draft) -> None:
 
 def export_of(reading: ShellReading, run: Step) -> export.Export:
     """Which of the exported variables reach the ranks."""
-    of_srun = export.of(reading, run.command, run.option("export"), of_batch(reading))
+    of_srun = export.of(reading, run.command, run.option("export"), of_batch(reading), run.ranks.nodes)
     if run.in_enroot is not None:
         return enroot.export(reading, run.command, run.in_enroot, of_srun)
     return of_srun
