@@ -103,3 +103,33 @@ def test_hosts_that_echo_writes_with_their_slots_are_counted(writes: str, nodes:
     text = f"#!/bin/bash\n{box}\n{writes}\ndocker exec box mpirun --hostfile hosts ./t\n"
     job = loaded(convert(classified({"go.sh": text}), Options({})).job)
     assert (str(job["nodes"]), str(job["ranks_per_node"])) == (nodes, ranks)
+
+
+_OF_JOB = "scontrol show hostnames $SLURM_JOB_NODELIST"
+_EACH = f"for host in $({_OF_JOB}); do"
+
+
+@pytest.mark.parametrize(
+    ("writes", "ranks"),
+    [
+        (f'{_OF_JOB} | while read -r host; do echo "$host slots=2"; done > crew.hosts', "2"),
+        (f'{_EACH} echo "$host slots=$SLURM_NTASKS_PER_NODE" >> ./crew.hosts; done', "3"),
+        (f"{_EACH} echo $host slots=2 >> crew.hosts; done", "2"),
+        (f"{_OF_JOB} | sed 's/$/ slots=2/' > crew.hosts", "2"),
+        (f"{_OF_JOB} | awk '{{print $0\" slots=2\"}}' | tee crew.hosts", "2"),
+        (f'{_EACH} echo "$host slots=$SLURM_GPUS_ON_NODE" >> crew.hosts; done', "4"),
+        (f'{_EACH} echo "$host slots=$OARS" >> crew.hosts; done', ASK),
+        (f'{_EACH} echo "$host slots=2$OARS" >> crew.hosts; done', ASK),
+        (f'{_EACH} printf "%s slots=%d\\n" $host 2 >> crew.hosts; done', ASK),
+        (f'echo "$(hostname) slots=1" > crew.hosts\n{_EACH} echo "$host slots=2" >> crew.hosts; done', ASK),
+        (f'{_EACH} echo "$host slots=2" >> other.hosts; done', "4"),
+        (f'{_EACH} echo "$host max_slots=2" >> crew.hosts; done', "4"),
+    ],
+)
+def test_the_slots_that_a_script_writes_beside_each_host_of_the_job_are_the_ranks_of_a_node(
+    writes: str, ranks: str
+) -> None:
+    asks = "#SBATCH -N 2 --ntasks-per-node=3 --gpus-per-node=4 -t 10"
+    text = f"#!/bin/bash\n{asks}\n{writes}\ndeepspeed --hostfile=crew.hosts row.py\n"
+    job = loaded(convert(classified({"go.sh": text}), Options({})).job)
+    assert (str(job["nodes"]), str(job["ranks_per_node"])) == ("2", ranks)

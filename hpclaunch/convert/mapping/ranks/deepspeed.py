@@ -3,6 +3,7 @@ and who binds (deepspeed/launcher/runner.py and launch.py of DeepSpeed 0.10 to 0
 
 import re
 from collections.abc import Iterator
+from os.path import normpath
 
 from hpclaunch.convert.cores import BESIDE_ITS_GPU
 from hpclaunch.convert.draft import Draft
@@ -11,7 +12,7 @@ from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs.layers import OVER_HOSTS, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
-from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values import cpulist
 from hpclaunch.values.conversion import Place
 
@@ -20,6 +21,7 @@ _FILE = re.compile(r"(^|/)\.deepspeed_env$")
 _LINE = re.compile(r"([A-Za-z_]\w*)=(.*)")
 _HANDED_ON = ("NCCL", "PYTHON", "MV2", "UCX", "MLFLOW")
 _LISTED = re.compile(r"[\d,-]+")
+_SLOTS = re.compile(r"(?<![\w-])slots\s*=\s*")
 
 
 def slots(layer: Layer) -> tuple[Option, tuple[int, ...] | None, int] | None:
@@ -44,6 +46,35 @@ def hosts(reading: ShellReading, layer: Layer) -> HostList | None:
     if layer.program not in OVER_HOSTS or option is None or known(option.value or ()) == "":
         return None
     return next(lists(reading), None)
+
+
+def written_slots(reading: ShellReading, layer: Layer) -> list[tuple[Value, Place]]:
+    """What the script writes behind `slots=` into its --hostfile, beside hosts that only the job knows (a
+    loop over them, or sed and awk), () where that is not told."""
+    option = layer.option("hostfile")
+    if layer.program != "deepspeed" or option is None or not option.value:
+        return []
+    path = normpath(shown(option.value))
+    return [
+        (slots, command.place)
+        for command in reading.commands
+        if any(normpath(shown(each.path)) == path for each in command.writes)
+        for word in command.words[1:]
+        if (slots := _behind_slots(word)) is not None
+    ]
+
+
+def _behind_slots(word: Value) -> Value | None:
+    """The number behind `slots=`: its digits, or the variable that stands for them."""
+    for index, part in enumerate(word):
+        found = _SLOTS.search(part) if isinstance(part, str) else None
+        if isinstance(part, str) and found is not None:
+            text, behind = part[found.end() :], word[index + 1 : index + 2]
+            digits = re.match(r"\d+", text)
+            if digits is None:
+                return () if text else behind
+            return () if digits[0] == text and behind else (digits[0],)
+    return None
 
 
 def on_all_hosts(reading: ShellReading, layer: Layer) -> Command | None:

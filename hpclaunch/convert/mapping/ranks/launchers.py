@@ -1,7 +1,7 @@
 """Launchers that start a process for each GPU of their node: how many, and what becomes of their options."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -17,7 +17,7 @@ from hpclaunch.convert.programs import accelerate, torch
 from hpclaunch.convert.programs.layers import OVER_HOSTS, PER_GPU, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import slurm_outputs
-from hpclaunch.readback.shell.values import shown
+from hpclaunch.readback.shell.values import Value, shown
 from hpclaunch.values.conversion import Kind, Place
 
 _GPUS = f"${{{slurm_outputs.GPUS}}}"
@@ -104,6 +104,9 @@ def size(
     listed = deepspeed.hosts(reading, layer) if option is None else None
     if listed is not None and listed.slots is not None:
         return FanOut(listed.slots, listed.hosts.places, f"slots={listed.slots}")
+    of_script = deepspeed.written_slots(reading, layer) if option is None else []
+    if of_script:
+        return _by_slots(reading, command, layer, of_script, slurm)
     if option is None:
         alone = layer.program in _ONE_ALONE
         by_file = layer.option("config_file")
@@ -135,6 +138,25 @@ def size(
         count //= over
     doubt = "" if count is not None else untold_number(reading, option)
     return FanOut(count, lines, option.written, doubt)
+
+
+def _by_slots(
+    reading: ShellReading,
+    command: Command,
+    layer: Layer,
+    slots: Sequence[tuple[Value, Place]],
+    slurm: Mapping[str, int],
+) -> FanOut:
+    """By the slots of the hosts that the script writes into a list."""
+    places = tuple(dict.fromkeys((*(place for _, place in slots), command.place)))
+    written = {f"slots={shown(value) or '?'}": value for value, _ in slots}
+    what = " and ".join(written)
+    if all(_is_for_each_gpu(shown(value)) for value in written.values()):
+        return FanOut(None, places, what)
+    counts = {number(value, reading, slurm) for value in written.values()}
+    count = counts.pop() if len(counts) == 1 else None
+    doubt = "" if count else f"{layer.program} starts one in each slot of its list, and there is {what}"
+    return FanOut(count or None, places, what, doubt)
 
 
 def _is_for_each_gpu(text: str) -> bool:
