@@ -29,6 +29,7 @@ from hpclaunch.convert.mapping.ranks.rendezvous import local_rank
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.torch import passes_local_rank
+from hpclaunch.convert.reading import Command
 from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.errors import Unreadable
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
@@ -377,3 +378,10 @@ def lines_of(launch: Launch, written: str) -> tuple[Place, ...]:
             if not written.startswith(joined):
                 break
     return launch.places
+
+
+def stand_in(places: Sequence[Place]) -> Command:
+    """A stand-in for a command of a script, on these lines."""
+    first, last = places[0], places[-1]
+    end = max(last.last, last.line)
+    return Command(Place(first.file, first.line, end if end > first.line else 0), ())

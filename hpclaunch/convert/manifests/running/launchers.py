@@ -9,7 +9,7 @@ from hpclaunch.convert.manifests.objects.workload import Workload
 from hpclaunch.convert.manifests.pods import environment
 from hpclaunch.convert.manifests.pods.environment import Variable
 from hpclaunch.convert.manifests.running import per_gpu, unread
-from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of
+from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of, stand_in
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.bind import of_mpirun
 from hpclaunch.convert.mapping.environment.owners import owner
@@ -17,7 +17,7 @@ from hpclaunch.convert.mapping.ranks import mpi, mpi_library, rendezvous, thread
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
 from hpclaunch.convert.programs.torch import needs_no_mpi
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import TRIAL
@@ -215,7 +215,7 @@ def _mpi(
         if option.name not in ("x", "wdir"):
             lines = lines_of(launch, option.written)
             whole = Option(option.name, _joined(option.value), option.written)
-            mpi.put_options(reading, _command(lines), Layer(layer.program, (whole,)), draft)
+            mpi.put_options(reading, stand_in(lines), Layer(layer.program, (whole,)), draft)
     exports = []
     for option in layer.all("x"):
         by_trial = _of_the_trial(option, trials)
@@ -246,7 +246,7 @@ def _mpi(
         todo = "use Horovod's MPI: an image with it needs no other change"
         draft.say("left", lines_of(launch, "--gloo"), "horovodrun --gloo", why=why, todo=todo)
     else:
-        mpi.put_kind(_command((place,)), layer, _library(workload, layer), draft)
+        mpi.put_kind(stand_in((place,)), layer, _library(workload, layer), draft)
     if workload.mpi in ("intel", "mpich"):
         fields = [
             field
@@ -306,13 +306,6 @@ def _library(workload: Workload, layer: Layer) -> mpi_library.Library | None:
     if workload.kind.startswith("MPIJob"):
         return mpi_library.Library(mpi_library.OPEN_MPI, workload.kind)
     return mpi_library.by_options(layer)
-
-
-def _command(places: Sequence[Place]) -> Command:
-    """A stand-in for a command of a script, on these lines."""
-    first, last = places[0], places[-1]
-    end = max(last.last, last.line)
-    return Command(Place(first.file, first.line, end if end > first.line else 0), ())
 
 
 def _kind(workload: Workload, places: Sequence[Place], draft: Draft) -> None:

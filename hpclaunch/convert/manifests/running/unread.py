@@ -7,14 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.manifests.running.launch import Launch
+from hpclaunch.convert.manifests.running.launch import Launch, stand_in
 from hpclaunch.convert.manifests.running.shelltext import LAUNCHERS, has_launcher
 from hpclaunch.convert.manifests.running.units import bare
 from hpclaunch.convert.mapping.ranks import mpi, mpi_library
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
-from hpclaunch.convert.reading import Command
 from hpclaunch.readback.shell.values import Value, known
-from hpclaunch.values.conversion import Place
 
 _CONTINUED = re.compile(r"\\\n|(?<!\S)#.*")  # and comments
 _MOST = 20  # words that are tried as the start of a launcher
@@ -36,7 +34,7 @@ def put_mpi(launch: Launch, draft: Draft) -> None:
     # What one of them says of whose MPI it is, and of binding, counts for all: nothing else is read of them.
     options = tuple(option for each in ours for option in each.options)
     every = Layer(ours[0].program, options, name=ours[0].name)
-    mpi.put_kind(_command(launch.places), every, mpi_library.by_options(every), draft)
+    mpi.put_kind(stand_in(launch.places), every, mpi_library.by_options(every), draft)
 
 
 def _launchers(launch: Launch) -> Iterator[Layer]:
@@ -65,9 +63,3 @@ def _pieces(word: Value) -> list[Value]:
 
 def _last(words: Sequence[Value]) -> Layer | None:
     return next((each for each in reversed(layers(words)) if each.program in LAUNCHERS), None)
-
-
-def _command(places: Sequence[Place]) -> Command:
-    first, last = places[0], places[-1]
-    end = max(last.last, last.line)
-    return Command(Place(first.file, first.line, end if end > first.line else 0), ())
