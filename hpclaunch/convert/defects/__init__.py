@@ -1,7 +1,7 @@
 """What is wrong in the original, with its line and the consequence.
 
-Each module has `find`, which yields findings of the kind "defect": of all texts as they are written, or of
-what is evaluated and the job that came of it.
+Each module has `find`, which yields findings: of all texts as they are written, or of what is evaluated and
+the job that came of it. They are of the kind "defect", but for what may be none and what is not looked for.
 """
 
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ from hpclaunch.convert.defects import (
     access,
     empty_loops,
     not_exported,
+    only_sourced,
     placement,
     slurm,
     statuses,
@@ -21,7 +22,7 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Finding, Place
 
-_OF_TEXTS = (words, slurm, access, not_exported, empty_loops)
+_OF_TEXTS = (words, slurm, access, only_sourced, not_exported, empty_loops)
 
 
 def find(reading: ShellReading, options: Options, job: Draft) -> list[Finding]:
