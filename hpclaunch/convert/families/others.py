@@ -10,7 +10,7 @@ from hpclaunch.convert.families import docker_ssh, other_containers, refusals, s
 from hpclaunch.convert.mapping.around import beyond, logs, rounds, surroundings
 from hpclaunch.convert.mapping.bind import binding
 from hpclaunch.convert.mapping.container import other_runtimes
-from hpclaunch.convert.mapping.docker import config_env, container, env_files, launch
+from hpclaunch.convert.mapping.docker import caller, config_env, container, env_files, launch
 from hpclaunch.convert.mapping.docker.steps import Started, copies_of, started
 from hpclaunch.convert.mapping.environment import handed_on, of_exports, of_no_run, reached, set_again
 from hpclaunch.convert.mapping.environment.exported import Ranks
@@ -163,9 +163,9 @@ def _handed_in(reading: ShellReading, home: Started | None, draft: Draft) -> Non
     layer = home.layer("docker run") if home is not None else None
     if home is None or layer is None:
         return
-    caller = env_files.caller(home)
-    given = list(env_files.given(reading, caller, layer))
-    given += handed_on.given(reading, caller, layer.all("env"), "docker run -e")
+    its = caller.of(home)
+    given = list(env_files.given(reading, its, layer))
+    given += handed_on.given(reading, its, layer.all("env"), "docker run -e")
     handed_on.put(reading, given, draft, handed_on.Receivers())
 
 

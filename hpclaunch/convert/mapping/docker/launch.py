@@ -9,7 +9,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond, trials
 from hpclaunch.convert.mapping.bind import binding, by_ranks, in_front, ompi_bind
 from hpclaunch.convert.mapping.container.images import OF_IMAGE
-from hpclaunch.convert.mapping.docker import arguments, container, env_files, ranks, sizes, standard_input
+from hpclaunch.convert.mapping.docker import arguments, caller, container, ranks, sizes, standard_input
 from hpclaunch.convert.mapping.docker.steps import Started, copies_of
 from hpclaunch.convert.mapping.environment import handed_on, reached
 from hpclaunch.convert.mapping.ranks import numbers as numbers_of_mpirun
@@ -26,14 +26,13 @@ from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, program_of, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, program_of, shown
 from hpclaunch.values.conversion import Place
 
 _LAUNCHER = re.compile(
     r"^[^#]*((torch|bagua|oneflow)\.distributed\.(launch|run)|torchrun|bind_launch|deepspeed\s"
     r"|accelerate launch)"
 )
-_PODMAN = frozenset(("podman", "podman-hpc"))
 
 
 class Launch(Struct, frozen=True):
@@ -116,7 +115,7 @@ def _put_alone(launch: Launch, found: Allocation, handed: Sequence[handed_on.Han
     reading, main = launch.reading, launch.main
     of_srun = ranks.of_srun(reading, main, found)
     once = of_srun is None or of_srun.per_node == 1
-    if of_srun is None or not _is_podman(main):
+    if of_srun is None or not caller.is_podman(main):
         _put_unbound(main, draft)
     if once and (_calls_for_rendezvous(handed) or _starts_some(reading, main)):
         _say_own_processes(reading, main, draft)
@@ -162,12 +161,6 @@ def _put_unbound(main: Started, draft: Draft) -> None:
             draft.ask(("bind", kind), question, (main.command.place,), main.text)
         else:
             draft.put(("bind", kind), "none", (main.command.place,), _name(main), why=why)
-
-
-def _is_podman(main: Started) -> bool:
-    """Whether Podman starts it. Its containers are processes of the step, and keep the cores that srun gives
-    each; docker's are the daemon's."""
-    return any(base_name(word) in _PODMAN for word in main.command.words)
 
 
 def _calls_for_rendezvous(handed: Sequence[handed_on.Handed]) -> bool:
@@ -229,14 +222,7 @@ def _handed(launch: Launch, draft: Draft) -> list[handed_on.Handed]:
     for step, program in ((launch.home, "docker run"), (main, "docker exec")):
         layer = step.layer(program) if step is not None else None
         if step is not None and layer is not None:
-            caller = env_files.caller(step)
-            of_files = list(env_files.given(reading, caller, layer))
-            named = layer.all("env")
-            if any(base_name(word) in _PODMAN for word in step.command.words):
-                named = env_files.by_prefix(caller, named)
-            by_names = handed_on.given(reading, caller, named, f"{program} -e")
-            env_files.say_far(reading, step, (*of_files, *by_names), draft)
-            found += (*of_files, *by_names)
+            found += caller.handed(reading, step, layer, draft)
     programs = [each.program for each in main.layers]
     if mpirun is not None and programs.index(mpirun.program) > _index(programs, "docker"):
         inner = structs.replace(main.command, environment=())
