@@ -30,6 +30,7 @@ from hpclaunch.convert.manifests.pods import (
     told,
 )
 from hpclaunch.convert.manifests.running import (
+    binding,
     command,
     faults,
     image_scripts,
@@ -41,7 +42,6 @@ from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of
 from hpclaunch.convert.manifests.text import api, embedded, openshift, repair
 from hpclaunch.convert.manifests.text import templates as template_values
 from hpclaunch.convert.manifests.text.repair import Object
-from hpclaunch.convert.mapping.bind import by_ranks
 from hpclaunch.convert.mapping.container.images import is_possible
 from hpclaunch.convert.mapping.ranks import mpi_variables, numbers
 from hpclaunch.convert.mapping.slurm.starts import inner_launchers
@@ -52,13 +52,6 @@ from hpclaunch.readback.shell.values import known
 from hpclaunch.spec.check_text import name as job_name
 from hpclaunch.values.conversion import Place
 
-_BINDS = re.compile(r"\b(numactl|taskset|bind\.sh|hwloc-bind)\b")
-_TO_CORES = re.compile(
-    r"\b(numactl(?= .*(?:--cpu|--physcpubind|-[NC]))|taskset|bind\.sh|hwloc-bind)\b", re.DOTALL
-)
-# mpirun(1), --bind-to; srun(1), --cpu-bind. A program of one's own may hand them on.
-_OF_LAUNCHERS = re.compile(r"(?<!\S)--?(?:bind-to|cpu[-_]bind)[ =][\w:,+-]+")
-_COMMENT = re.compile(r"(?<!\S)#.*")
 _CUT = ("[...]", "[…]", "…", "...")
 _TO_FILL_IN = re.compile(r"\$[({\w]|[<>{}]|\s")  # what no name of an image has
 
@@ -171,7 +164,7 @@ def _job(
     scheduling.put(workload, draft)
     ending.put(workload, draft)
     _serving(workload, draft)
-    _binding(workload, launch, draft)
+    binding.put(workload, launch, draft)
     world.ask(workload, launch, own, draft)
     parts.compare(workload, own, beside, draft, options)
     parts.ask_which_container(workload, draft)
@@ -296,44 +289,6 @@ def _several(launch: Launch, draft: Draft) -> None:
         question = f"{key} of which program: mpirun starts several at once, and a group has one"
         todo = "write each program in `groups`, with nodes of its own"
         parts.ask_instead((key,), question, launch.places, "several programs at once", draft, todo)
-
-
-def _binding(workload: Workload, launch: Launch, draft: Draft) -> None:
-    """Where nothing was said of cores: Kubernetes leaves them to whoever starts processes."""
-    by_ranks.of_env([workload.kind_place], draft)
-    fact = draft.facts.get(("command",))
-    own = fact is not None and _BINDS.search(str(fact.value))
-    to_cores = _TO_CORES.search(command.in_one(fact.value)) if fact is not None and not fact.is_open else None
-    if fact is not None and to_cores and ("bind", "cpus") not in draft.facts:
-        draft.findings[:] = [each for each in draft.findings if each.became != "bind: cpus: local"]
-        why = "the command binds itself, and two that bind get in each other's way"
-        for kind in ("cpus", "memory"):
-            draft.put(("bind", kind), "none", fact.places, f"{to_cores[1]} in the command", why=why)
-    elif (
-        fact is not None
-        and fact.is_open
-        and ("bind", "cpus") not in draft.facts
-        and (option := _unread_option(launch))
-    ):
-        question = f"what ranks are bound to: {option} is in what is asked for as `command`"
-        draft.ask(("bind", "cpus"), question, launch.places, option)
-    elif not own and not any("bind" in f"{each.became} {each.todo}" for each in draft.findings):
-        by_mpi = "Intel MPI pinned them in its own way"
-        draft.say(
-            "assumed",
-            [workload.kind_place],
-            "no line binds ranks to cores",
-            became="bind.cpus: local, the default: the cores beside the rank's GPU",
-            why=by_mpi if workload.mpi == "intel" else "in pods they ran on any core",
-            todo="where the program chooses its cores itself write bind: {cpus: none, memory: none}",
-        )
-
-
-def _unread_option(launch: Launch) -> str:
-    """The option in a launch, of which nobody knows what starts its ranks, that may bind them."""
-    text = " ".join((*(known(word.value) or "" for word in launch.words), launch.unread.text))
-    found = _OF_LAUNCHERS.search(_COMMENT.sub("", text))
-    return found[0] if found is not None else ""
 
 
 def _serving(workload: Workload, draft: Draft) -> None:
