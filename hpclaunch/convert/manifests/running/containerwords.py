@@ -30,8 +30,8 @@ class Word(Struct, frozen=True):
 def read(
     container: Field, variables: Mapping[str, str | None], scripts: Mapping[str, Script] = NO_SCRIPTS
 ) -> list[Word]:
-    """All of them. `variables` are the container's own by their names, None for those whose value the
-    manifest does not tell, and `scripts` files that are mounted, by their paths."""
+    """The words of `command` and `args`. `variables` are the container's own by their names, None for those
+    whose value the manifest does not tell, and `scripts` files that are mounted, by their paths."""
     words = [
         Word(_expanded(word.text(), variables), word.place, word.text_place)
         for key in ("command", "args")

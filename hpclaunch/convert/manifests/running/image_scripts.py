@@ -17,7 +17,7 @@ _NO_RUN = LOOK | that("ends", "files", "copies")
 
 def say(workload: Workload, launch: Launch, draft: Draft) -> None:
     """Say of a script that each pod starts once that it may start ranks. Of one GPU there is one either way,
-    of a PyTorchJob's it is said what torchrun in it finds, and of a config map's that it is not read."""
+    of a PyTorchJob's it is said what torchrun in it finds, and of a config map's what it may do."""
     fact = draft.facts.get(("ranks_per_node",))
     nodes, gpus = (draft.facts.get((key,)) for key in ("nodes", "gpus_per_node"))
     alone = all(each is not None and each.value == 1 for each in (nodes, gpus))

@@ -14,7 +14,7 @@ from hpclaunch.convert.manifests.text.lines import Spread
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.values.conversion import Place
 
-Script = tuple[str, Place]
+Script = tuple[str, Place]  # its text, and the lines of that
 _OF_SHELL = re.compile(r"#!\s*\S*/(?:env\s+)?(?:ba|da|k|z)?sh\b")
 # Of a shell, behind which no text stands (bash(1)).
 _OPTION = re.compile(r"[-+](?!-|[a-zA-Z]*c)\S+|--(?:no\w+|posix|login)")
@@ -34,7 +34,8 @@ class Unread(Struct, frozen=True):
 
 
 def of(pod: Pod, maps: Mapping[str, Mapping[str, Script]]) -> dict[str, Script]:
-    """Those with a launcher in them, by the config maps' names and keys. No field counts as read by it."""
+    """The scripts with a launcher in them, by their paths in the container. `maps` is what the config maps
+    have, by their names and keys. No field counts as read by it."""
     volumes = {_peek(each, "name"): each.get("configMap") for each in _items(pod.spec, "volumes")}
     found: dict[str, Script] = {}
     for mount in _items(pod.container, "volumeMounts")[:_MOST]:
@@ -48,7 +49,7 @@ def of(pod: Pod, maps: Mapping[str, Mapping[str, Script]]) -> dict[str, Script]:
 
 
 def _files(source: Field, data: Mapping[str, Script], mount: Field) -> Iterator[tuple[str, str]]:
-    """The paths in the container, and the keys of their values."""
+    """The paths in the container, and the keys of the config map that have their texts."""
     folder, sub = _peek(mount, "mountPath"), _peek(mount, "subPath")
     items = _items(source, "items")
     names = [(_peek(each, "path"), _peek(each, "key")) for each in items] or [(key, key) for key in data]

@@ -58,10 +58,9 @@ _IN_TEXT = re.compile(
 )
 
 
-# Variables in which launchers carry them.
+# What hpclaunch sets in each rank with `rendezvous: torch`.
 COMPUTED = ("MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK")
-
-
+# Variables in which launchers carry the address of the first node.
 ADDRESSES = ("MASTER_IP", "MASTER_HOST", "MASTER_NODE", "MASTER", "HEAD_NODE", "HEAD_NODE_IP")
 
 
