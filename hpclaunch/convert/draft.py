@@ -32,6 +32,9 @@ class Null:
 
 NULL = Null()
 
+# What to do about an input that cannot be converted.
+WRITE_ONE = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
+
 
 class Fact(Struct, frozen=True):
     """A value of the job file as plain YAML (text, number, boolean, list, map, NULL), or a question where

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from hpclaunch.convert import other_starts
+from hpclaunch.convert.mapping.around import surroundings
 from hpclaunch.convert.mapping.environment.sourced import OF_FILE
 from hpclaunch.values.conversion import Kind
 
@@ -81,12 +82,7 @@ MADE_TODO = "look at this line yourself: give what it sets by --env, and add wha
 MADE = Told("unread", "", "what it makes of its words is known only where it runs", MADE_TODO)
 EXPORTS = Told("left", "", "which variables it hands on to the ranks is known only where it runs", MADE_TODO)
 IS_SOURCED = Told("without effect", "", "its text is among the files, and read where it is sourced")
-UMASK = Told(
-    "left",
-    "",
-    "srun handed it on: it is in the modes of the files that ranks make",
-    "where others need those files, let the command begin with it",
-)
+UMASK = Told("left", "", *surroundings.UMASK)
 FOLDER = Told("carried", "", "it is the folder in which the commands behind it stand")
 FOLLOWING = "it submits another job, and a job's own shell submits none"
 AGAIN = Told(

@@ -8,11 +8,12 @@ import shlex
 from collections.abc import Sequence
 
 from hpclaunch.convert.cores import MEMORY
-from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.draft import WRITE_ONE, Draft
 from hpclaunch.convert.inputs import Input
 from hpclaunch.convert.mapping.around.logs import OF_RECORD
 from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.mapping.schedulers.asked_values import (
+    SEE,
     Places,
     Rule,
     put_count,
@@ -35,8 +36,6 @@ from hpclaunch.values.conversion import Place
 
 _NAME = "a submit description for HTCondor"
 _REASON = f"{_NAME}: hpclaunch sends jobs to Slurm and Kubernetes, and reads launchers of those"
-_TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
-_SEE = "see whether the job needs it: `hpclaunch schema job` lists what a job file can say"
 _YES = ("true", "yes", "t", "1")
 # Universes whose job is one process on one machine; without a line the pool's own counts, which is vanilla.
 _OF_ONE = ("", "vanilla", "docker", "container")
@@ -55,7 +54,7 @@ def refuse(inputs: Sequence[Input], draft: Draft) -> bool:
             draft.say("left", [Place(each.name)], each.name, why=why, todo="convert it alone")
     all_lines = list(lines(found.text))
     _put(found.name, all_lines, draft)
-    draft.refuse(_REASON, [_place(found.name, all_lines[0])], _NAME, todo=_TODO)
+    draft.refuse(_REASON, [_place(found.name, all_lines[0])], _NAME, todo=WRITE_ONE)
     return True
 
 
@@ -81,7 +80,7 @@ def _put(name: str, all_lines: Sequence[Line], draft: Draft) -> None:
         if rule is None and key in used:
             draft.say("carried", [places[key]], what, why="the commands that name it have its value")
         else:
-            draft.say("left", [places[key]], what, why="a command of HTCondor", todo=_SEE)
+            draft.say("left", [places[key]], what, why="a command of HTCondor", todo=SEE)
     if "executable" in told:
         of_each = dict.fromkeys(of_queue, _place(name, all_lines[at]))
         _job(told, {**places, **of_each}, draft)

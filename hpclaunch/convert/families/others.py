@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct, structs
 
-from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.draft import WRITE_ONE, Draft
 from hpclaunch.convert.families import docker_ssh, other_containers, refusals, singularity, submitting
 from hpclaunch.convert.mapping.around import beyond, logs, rounds, surroundings
 from hpclaunch.convert.mapping.bind import binding
@@ -26,7 +26,7 @@ from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.numbers.step_ranks import ranks
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.mapping.slurm.srun import run_command
-from hpclaunch.convert.mapping.slurm.starts import alone, in_text
+from hpclaunch.convert.mapping.slurm.starts import alone, in_text, reach
 from hpclaunch.convert.mapping.words.made import in_doubt
 from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
@@ -41,14 +41,12 @@ from hpclaunch.values.conversion import Finding, Place
 
 # Elsewhere each is most likely another program of that name.
 _OWN = {"LOADLEVELER": ("poe", "runjob"), "COBALT": ("runjob",), "BSUB": ("lrun",)}
-_BY_NAME = "mpirun hands on to other hosts what -x names alone: ranks there did not have the rest"
 _BY_PJM = (
     "whether the mpiexec of PJM's jobs handed it on to other hosts, where -x does not name it, is not told"
 )
 _MOST_NAMED = 20  # variables
 _MOST_FIRST = 3  # commands
 _ANOTHER = "make a job file of it too, where it is to run"
-_TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
 
 
 def recognise(reading: ShellReading) -> Place | None:
@@ -97,7 +95,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         other_schedulers.say_set_by(refusal.name.removeprefix("a script for "), draft)
     singularity.say_images(inside, draft)
     singularity.say_runscript(inside, draft)
-    draft.refuse(refusal.reason, [refusal.place], refusal.name, todo=_TODO)
+    draft.refuse(refusal.reason, [refusal.place], refusal.name, todo=WRITE_ONE)
 
 
 def _file_of_run(reading: ShellReading) -> str:
@@ -308,7 +306,7 @@ def _exported(reading: ShellReading, run: _Start, draft: Draft) -> list[tuple[st
     if starter.program == "mpirun" and found and draft.number("nodes") != 1:
         # Fujitsu's mpiexec is made of Open MPI, and what Open MPI's manual says need not hold for it.
         of_pjm = any(each.system == "PJM" for each in reading.directives)
-        why = _BY_PJM if of_pjm else _BY_NAME
+        why = _BY_PJM if of_pjm else reach.BY_NAME
         todo = "take out of env what they are not to have"
         what = ", ".join(found[:_MOST_NAMED])
         draft.say("assumed", (run.command.place,), what, became="env of all ranks", why=why, todo=todo)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hpclaunch.convert.draft import Draft, shown
+from hpclaunch.convert.draft import WRITE_ONE, Draft, shown
 from hpclaunch.convert.launch_facts import OF_OTHER_PODS
 from hpclaunch.convert.manifests.numbers.size import is_gpu
 from hpclaunch.convert.manifests.objects import claims, flux, ray, runtimes
@@ -25,7 +25,6 @@ from hpclaunch.spec.tree import MappingNode
 from hpclaunch.values.conversion import Place
 
 _LONGEST = 90  # of what its pods run, where it is told
-_TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
 _EACH = "*"
 # What a job has beside the numbers of its pods, for which no field of such an object is read.
 _UNREAD = "mpi, time and bind"
@@ -196,13 +195,13 @@ def refuse(given: Object, others: Sequence[Object], draft: Draft) -> None:
             _say(replace(part, name=title, pods=1), draft)
     more = _MORE.get(_key(given)[0])
     if more is not None:
-        more(given, draft, _TODO)
+        more(given, draft, WRITE_ONE)
     given.root.take()
     why, todo = "no line is read for them in an object of this kind", "see its fields, and its commands"
     unread = _UNREAD if ("ranks_per_node",) in draft.facts else f"ranks_per_node, {_UNREAD}"
     draft.say("question", [given.root.at], unread, why=why, todo=todo)
     reason = f"{_title(given)}: hpclaunch reads MPIJob, PyTorchJob, Job and Pod, and no object of this kind"
-    draft.refuse(reason, [given.root.place], given.name, todo=_TODO)
+    draft.refuse(reason, [given.root.place], given.name, todo=WRITE_ONE)
 
 
 def _filled(found: Sequence[_Part], given: Object, others: Sequence[Object]) -> list[_Part]:
@@ -344,14 +343,14 @@ def _put(part: _Part, others: Sequence[Object], draft: Draft) -> None:
         draft.put(("nodes",), part.pods, part.places, f"the pods of {part.name}")
     else:
         what = f"nodes: {part.written}" if part.written else "nodes"
-        draft.say("question", part.places, what, why=f"no line tells how many: {part.name}", todo=_TODO)
+        draft.say("question", part.places, what, why=f"no line tells how many: {part.name}", todo=WRITE_ONE)
     number, places = part.gpus
     asked = _gpus_of(part.container)
     if number:
         draft.put(("gpus_per_node",), number, places, f"GPUs of a pod of {part.name}")
     elif asked is not None and number is None:
         what = f"gpus_per_node: {shown(asked.peek(), 40)}"
-        draft.say("question", [asked.at], what, why=f"no line tells how many: {part.name}", todo=_TODO)
+        draft.say("question", [asked.at], what, why=f"no line tells how many: {part.name}", todo=WRITE_ONE)
     _environment(part, others, draft)
     if part.spec is not None:
         sources = storage.Sources(claims.Claims(others), {})
@@ -359,16 +358,16 @@ def _put(part: _Part, others: Sequence[Object], draft: Draft) -> None:
     own = part.container.get("volumes")  # no container of a pod has them
     if own is not None:
         why = "what is mounted is not read in an object of this kind"
-        draft.say("left", [own.place], f"volumes of {part.name}", why=why, todo=_TODO)
+        draft.say("left", [own.place], f"volumes of {part.name}", why=why, todo=WRITE_ONE)
     for each in part.beside:
         named = each.get("name")
         what = f"the container {named.peek()} of {part.name}" if named is not None else "another container"
-        draft.say("left", [each.place], what, why="a job has one container on each node", todo=_TODO)
+        draft.say("left", [each.place], what, why="a job has one container on each node", todo=WRITE_ONE)
     for key in ("command", "args"):
         field = part.container.get(key)
         if field is not None:
             what = f"{key} of {part.name}: {shown(field.plain(), _LONGEST)}"
-            draft.say("left", [field.place], what, why="what its pods run", todo=_TODO)
+            draft.say("left", [field.place], what, why="what its pods run", todo=WRITE_ONE)
 
 
 def _environment(part: _Part, others: Sequence[Object], draft: Draft) -> None:
@@ -382,7 +381,7 @@ def _environment(part: _Part, others: Sequence[Object], draft: Draft) -> None:
     environment.put(found, draft)
 
 
-def _say(part: _Part, draft: Draft, todo: str = _TODO) -> None:
+def _say(part: _Part, draft: Draft, todo: str = WRITE_ONE) -> None:
     image = part.container.get("image")
     pods = "pods, how many is not told," if part.pods is None else f"{part.pods} pod{'s' * (part.pods != 1)}"
     number, _ = part.gpus

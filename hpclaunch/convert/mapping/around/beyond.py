@@ -8,6 +8,7 @@ from hpclaunch.convert import arguments
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import guards
 from hpclaunch.convert.mapping.around.at_once import AT_ONCE
+from hpclaunch.convert.mapping.around.logs import OF_RECORD
 from hpclaunch.convert.mapping.around.ways import PLACE, decided_by, is_failure, is_test, test_of
 from hpclaunch.convert.mapping.bind import in_front
 from hpclaunch.convert.mapping.environment import sourced
@@ -39,7 +40,7 @@ _PRIORITY = (
     "where ranks are to have it write it in front of the command",
 )
 _NO_TERMINAL = ("the script of a job waits for its ranks, and has no terminal", "")
-_TO_LOG = ("hpclaunch keeps the output of each job in its record: `hpclaunch logs`", "")
+_TO_LOG = (OF_RECORD, "")
 _PROFILED = (
     "it looked at what starts the ranks, and a job starts them itself",
     "write `profile` for nsys and ncu, or begin the command with it",

@@ -19,6 +19,11 @@ from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.amount import counted
 from hpclaunch.values.conversion import Place
 
+# Why a launch that is not the job's is left, and what to do.
+MORE_RANKS = (
+    "it starts ranks of its own, and a job starts them once",
+    "submit it as a job of its own, or let one script start both",
+)
 _SHOWN, _LONGEST = 4, 60
 
 
@@ -73,8 +78,7 @@ def put(run: Step, others: Sequence[Step], draft: Draft) -> None:
     found = [step for step in every if not _is_one(step)]
     for step in every if _is_one(run) else found:
         if step.command.place not in told:
-            why = "it starts ranks of its own, and a job starts them once"
-            todo = "submit it as a job of its own, or let one script start both"
+            why, todo = MORE_RANKS
             draft.say("left", (step.command.place,), step.text, why=why, todo=todo)
     todo = "where another is the job's run leave this one out, and convert again; or make a job of each"
     ask_which(_start(run), [_start(step) for step in found], draft, todo)

@@ -23,16 +23,18 @@ from hpclaunch.values.conversion import Place
 # Of Lmod and Environment Modules; ml without a word lists what is loaded.
 _SHOW = [[name] for name in ("list", "avail", "av", "spider", "show", "display", "whatis", "help", "keyword")]
 _PREPARES = LOADERS | {"ulimit", "umask", "pyenv"}
+# Why it is left, and what to do.
+UMASK = (
+    "srun handed it on: it is in the modes of the files that ranks make",
+    "where others need those files, let the command begin with it",
+)
 # Of the process and not of its files, so that a container has it too: why it is left, and what to do.
 _OF_PROCESS = {
     "ulimit": (
         "srun handed this limit on; ranks have those of the node now (--propagate=NONE)",
         "where the program needs it, begin the command with it",
     ),
-    "umask": (
-        "srun handed it on: it is in the modes of the files that ranks make",
-        "where others need those files, let the command begin with it",
-    ),
+    "umask": UMASK,
 }
 # Not a configuration that was forgotten, but software of the machine or an environment of the user's.
 _ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|(?:^|/)(?:de)?activate$|conda\.sh$")

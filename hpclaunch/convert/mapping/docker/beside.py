@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.around.images_of_steps import NO_LOGIN
 from hpclaunch.convert.mapping.around.logs import IN_LOGS, is_tee
 from hpclaunch.convert.mapping.around.no_step import AFTER_EACH, AFTER_EACH_TODO, of_condition
 from hpclaunch.convert.mapping.around.one_step import CACHES, say_optional
+from hpclaunch.convert.mapping.around.other_runs import MORE_RANKS
 from hpclaunch.convert.mapping.around.ways import decided_by, is_a_way
 from hpclaunch.convert.mapping.docker import own_options, standard_input
 from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
@@ -71,10 +72,6 @@ _NO_PART_TODO = "add it to setup, before_each or after if the job needs it"
 _OTHER_CASE = (
     "the script runs this in another case, which the given values exclude or do not decide",
     "convert again with the values of the other case, for a job of its own",
-)
-_MORE_RANKS = (
-    "it starts ranks of its own, and a job starts them once",
-    "submit it as a job of its own, or let one script start both",
 )
 
 
@@ -255,7 +252,7 @@ def _run(step: Started, piece: Started, before: bool, here: _Beside) -> None:
         here.draft.say("replaced", (step.command.place,), _short(piece), why=why)
         own_options.ask_for_hosts(piece, here.draft)
     elif _is_alternative(step, here):
-        why, todo = _OTHER_CASE if _condition(step, here) or not step.is_parallel else _MORE_RANKS
+        why, todo = _OTHER_CASE if _condition(step, here) or not step.is_parallel else MORE_RANKS
         here.draft.say("left", (step.command.place,), _with_variables(piece), why=why, todo=todo)
     else:
         _container_step(step, piece, before, here)

@@ -14,6 +14,7 @@ from hpclaunch.convert.programs.environments import LOADERS
 from hpclaunch.convert.reading import Command, ShellReading, once
 from hpclaunch.readback.shell.values import Unknown
 
+SET_BY_OTHERS = "no line gives it a value, and what the script loads or sources may: the ranks had it"
 # Commands that look at a variable or print it, and do nothing with it.
 _LOOK = that("says") | {"exit", "test", "[", "[[", "return"}
 # What they set no line tells.
@@ -39,9 +40,8 @@ def put(reading: ShellReading, command: Command, export: Export, draft: Draft) -
         if not by_others:
             inherit((name,), sorted(places, key=lambda each: (each.file, each.line)), draft, what)
         elif ("env", name) not in draft.facts:
-            why = "no line gives it a value, and what the script loads or sources may: the ranks had it"
             todo = f"where the program reads it write it under env.{name}, or in `inherit`"
-            draft.say("left", places, what, why=why, todo=todo)
+            draft.say("left", places, what, why=SET_BY_OTHERS, todo=todo)
 
 
 def is_set_by_others(reading: ShellReading) -> bool:

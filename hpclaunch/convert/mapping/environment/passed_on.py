@@ -4,7 +4,7 @@ submitter's shell -> `inherit` and `secrets`, or of what the script loads or sou
 from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.environment.demanded import is_set_by_others
+from hpclaunch.convert.mapping.environment.demanded import SET_BY_OTHERS, is_set_by_others
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.environment.reached import inherit
 from hpclaunch.convert.mapping.slurm.batch.export import Export
@@ -57,6 +57,5 @@ def put(reading: ShellReading, command: Command, export: Export, draft: Draft) -
         if not is_set_by_others(reading):
             inherit(its, (place,), draft, what)
             continue
-        why = "no line gives it a value, and what the script loads or sources may: the ranks had it"
         todo = "convert again with a file that does; else write what the program reads in env or `inherit`"
-        draft.say("left", (place,), what, why=why, todo=todo)
+        draft.say("left", (place,), what, why=SET_BY_OTHERS, todo=todo)

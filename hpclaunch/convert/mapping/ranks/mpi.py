@@ -36,18 +36,18 @@ _MOST = 1000  # options
 # Parameters of Open MPI 5's launcher alone, and of PMIx in launcher and ranks (prterun(1)).
 _TO_PRRTE, _TO_PMIX = ("-prtemca ", "--prtemca "), ("-pmixmca ", "--pmixmca ")
 _OF_PARAMETER = re.compile(r"\w+", re.ASCII)  # its name
-_LAUNCH = "srun starts the ranks itself: there are no daemons, no ssh and no list of hosts"
+BY_SRUN = "srun starts the ranks itself: there are no daemons, no ssh and no list of hosts"
 _OUTPUT = "`hpclaunch logs` shows the output of all ranks"
 _FILES = "it wrote a file for each rank, and a job's log has the output of all (`hpclaunch logs`)"
 _PLACED = "`hpclaunch explain` shows where each rank is, `hpclaunch verify` where it was"
 _REPLACED = {
-    "allow-run-as-root": _LAUNCH,
-    "launch-agent": f"{_LAUNCH}, so nothing needs `docker exec` on the other nodes",
-    "hostfile": _LAUNCH,
-    "host": _LAUNCH,
-    "prefix": _LAUNCH,
-    "noprefix": _LAUNCH,
-    "nolocal": _LAUNCH,
+    "allow-run-as-root": BY_SRUN,
+    "launch-agent": f"{BY_SRUN}, so nothing needs `docker exec` on the other nodes",
+    "hostfile": BY_SRUN,
+    "host": BY_SRUN,
+    "prefix": BY_SRUN,
+    "noprefix": BY_SRUN,
+    "nolocal": BY_SRUN,
     "np": "the job says nodes and ranks per node",
     "npernode": "the job says ranks per node",
     "pernode": "the job says ranks per node",
@@ -66,24 +66,24 @@ _REPLACED = {
     "display-topo": _PLACED,
     "genvall": "ranks get what the job file names",
     "genvnone": "ranks get what the job file names",
-    "bootstrap": _LAUNCH,
-    **dict.fromkeys(("mpiexec", "mpiexec-no-n", "remote-shell", "nodegroup", "rsh", "ssh"), _LAUNCH),
-    **dict.fromkeys(("scalable-start", "batch", "maxrsh", "useip", "legacy"), _LAUNCH),
+    "bootstrap": BY_SRUN,
+    **dict.fromkeys(("mpiexec", "mpiexec-no-n", "remote-shell", "nodegroup", "rsh", "ssh"), BY_SRUN),
+    **dict.fromkeys(("scalable-start", "batch", "maxrsh", "useip", "legacy"), BY_SRUN),
     "affinity": BESIDE_ITS_GPU,
     "ppn": "the command has it: +ppn",
     **dict.fromkeys(("cpus-per-proc", "cpus-per-rank"), "each rank gets the cores beside its GPU"),
     "depth": CORES,
     "line-buffer": _OUTPUT,
-    "launcher": _LAUNCH,
-    "rmk": _LAUNCH,
+    "launcher": BY_SRUN,
+    "rmk": BY_SRUN,
     "iface": "the site's file says which interface is for sockets (network.socket_ifname)",
     "prepend-rank": _OUTPUT,
     "l": _OUTPUT,
-    "ssh-port": _LAUNCH,
-    "ssh-identity-file": _LAUNCH,
+    "ssh-port": BY_SRUN,
+    "ssh-identity-file": BY_SRUN,
     "network-interface": "the site's file says which interface is for sockets (network.socket_ifname)",
-    "start-timeout": _LAUNCH,
-    "disable-cache": _LAUNCH,
+    "start-timeout": BY_SRUN,
+    "disable-cache": BY_SRUN,
     "mpi": "the job says mpi: pmix",
     **dict.fromkeys(("quiet", "q", "verbose", "v", "show-progress"), _OUTPUT),
     **dict.fromkeys(("disable-recovery", "disable-auto-cleanup"), "one rank that fails ends the job"),
@@ -214,7 +214,7 @@ def put_options(reading: ShellReading, command: Command, layer: Layer, draft: Dr
         if of_mpirun.option(option, places, draft):
             continue
         if option.name == "timeout" and layer.program == "charmrun":
-            draft.say("replaced", places, option.written, why=_LAUNCH)  # how long it waits for its processes
+            draft.say("replaced", places, option.written, why=BY_SRUN)  # how long it waits for its processes
         elif option.name in _SPECIAL:
             _SPECIAL[option.name](option, places, draft)
         elif option.name in _REPLACED:
@@ -304,7 +304,7 @@ def parameter(name: str, value: str, places: Sequence[Place], what: str, draft: 
     if of_mpirun.is_parameter(name):
         of_mpirun.put_parameter(name, value, places, what, draft)
     elif is_of_the_launch(name):
-        draft.say("replaced", places, what, why=_LAUNCH)
+        draft.say("replaced", places, what, why=BY_SRUN)
     elif name == "mpi_warn_on_fork" or name.endswith(("_warn_default_gid_prefix", "_warn_on_fork")):
         draft.put(("env", f"OMPI_MCA_{name}"), value, places, what, why="a warning less")
     else:
@@ -319,7 +319,7 @@ def _mca(option: Option, places: Sequence[Place], draft: Draft) -> None:
     elif of_mpirun.is_parameter(name):
         of_mpirun.put_parameter(name, known(option.value or ()) and value, places, option.written, draft)
     elif option.written.startswith(_TO_PRRTE):
-        draft.say("replaced", places, option.written, why=_LAUNCH)
+        draft.say("replaced", places, option.written, why=BY_SRUN)
     elif option.written.startswith(_TO_PMIX):
         text, key = known(option.value or ()), ("env", f"PMIX_MCA_{name}")
         if text is None:

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from hpclaunch.convert.cores import CORES, MEMORY
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.logs import OF_RECORD
 from hpclaunch.convert.mapping.slurm.batch import gpu_binding
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, is_of_many
 from hpclaunch.convert.mapping.slurm.batch.export import without_secrets
@@ -42,7 +43,6 @@ _TO_RANKS = re.compile(rf"(?:SIG)?({'|'.join(get_args(SignalName))})(?:@([1-9]\d
 _OF_WHOLE_NODES = 4  # GPUs; with fewer a job most likely has a part of each node
 _SHARES = "a job without GPUs takes the cores and the memory that it asks for, and no whole node"
 _WHOLE = "a job that takes all GPUs of a node has the node to itself, with all of its memory"
-_OUTPUT = "hpclaunch keeps the output of each job in its record: `hpclaunch logs`"
 _REPLACED = {
     "mem": MEMORY,
     "mem-per-cpu": MEMORY,
@@ -56,9 +56,9 @@ _REPLACED = {
     "cpus-per-gpu": CORES,
     "core-spec": "cores kept for the system are the site's `reserved_cpus`",
     "no-requeue": "jobs are never requeued by themselves",
-    "output": _OUTPUT,
-    "error": _OUTPUT,
-    "open-mode": _OUTPUT,
+    "output": OF_RECORD,
+    "error": OF_RECORD,
+    "open-mode": OF_RECORD,
     "wrap": "its text is read as a script of its own",
     "parsable": "`hpclaunch submit` prints the job's number alone",
     "quiet": "`hpclaunch submit` prints the job's number alone",

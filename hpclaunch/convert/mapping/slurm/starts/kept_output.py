@@ -3,6 +3,7 @@
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.logs import OF_RECORD
 from hpclaunch.convert.programs.layers import MPI, layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import shown
@@ -24,10 +25,9 @@ def opened(reading: ShellReading) -> ShellReading:
 
 def say(run: Command, draft: Draft) -> None:
     """Say what becomes of the output."""
-    why = "hpclaunch keeps the output of each job in its record: `hpclaunch logs`"
     todo = "what the script makes of it, do with that log"
     words = " ".join(map(shown, run.words))
-    draft.say("left", (run.place,), f"the output of {words} as a value", why=why, todo=todo)
+    draft.say("left", (run.place,), f"the output of {words} as a value", why=OF_RECORD, todo=todo)
 
 
 def _starts(command: Command) -> bool:

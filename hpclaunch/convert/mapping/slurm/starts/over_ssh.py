@@ -8,6 +8,7 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment.handed_on import OVER_SSH, TAKE_OUT
+from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm.scripts.submitted import written_by
 from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.mapping.words.hosts import Counted
@@ -26,7 +27,6 @@ _PLAIN = re.compile(r"-(?!c)[a-bd-z]*|--(?:login|norc|noprofile)")  # options of
 _MOST = 40  # commands over ssh that are looked into
 _FOLDER, _WORKDIR = "the job file's folder", "write workdir, where the command needs the files of another one"
 _HOME = "ssh starts a command in the home of the user there, and ranks start in the job file's folder"
-_NO_SSH = "srun starts the ranks itself: there are no daemons, no ssh and no list of hosts"
 
 
 def recognise(reading: ShellReading) -> Place | None:
@@ -53,7 +53,7 @@ def say(reading: ShellReading, run: Command, draft: Draft) -> None:
         todo = "write it in front of the command, if the ranks need what it sets"
         draft.say("left", (outer.place,), text.strip(), why=why, todo=todo)
     to = " ".join(map(shown, layers(outer.words)[0].words))
-    draft.say("replaced", (outer.place,), f"{outer.program} {to}".strip(), why=_NO_SSH)
+    draft.say("replaced", (outer.place,), f"{outer.program} {to}".strip(), why=mpi.BY_SRUN)
     _say_exports(reading, outer, run, draft)
     if ("workdir",) not in draft.facts:
         draft.say("assumed", (outer.place,), "the working folder", became=_FOLDER, why=_HOME, todo=_WORKDIR)

@@ -10,7 +10,7 @@ from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Place
 
 _MOST_NAMED = 5
-_BY_NAME = "mpirun hands on to other hosts what -x names alone: ranks there did not have the rest"
+BY_NAME = "mpirun hands on to other hosts what -x names alone: ranks there did not have the rest"
 _BY_LIST = "it hands on what its options name alone: ranks did not have the rest"
 
 
@@ -28,7 +28,7 @@ def say(by: Layer, lines: Sequence[Place], draft: Draft, *, under_slurm: bool) -
         here = hosts is not None and hosts.name == "host" and chosen_hosts.are_this_one(hosts.value or ())
         applies = by.program == "mpirun" and hosts is not None and not under_slurm and not here
         named = {f"OMPI_MCA_{shown(each.value or ()).partition('=')[0]}" for each in by.all("mca")}
-        what, why = hosts.written if hosts is not None and applies else "", _BY_NAME
+        what, why = hosts.written if hosts is not None and applies else "", BY_NAME
     others = [name for name in exported if name not in named]
     if what and others:
         todo = "take out of env what they are not to have"
