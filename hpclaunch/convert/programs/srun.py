@@ -9,11 +9,14 @@ from hpclaunch.readback.slurm.options import options
 
 # salloc's letters are those of sbatch, but for -K, which ends its command and starts nothing.
 _TABLE = {"srun": "srun", "sbatch": "sbatch", "salloc": "sbatch"}
+# What tells how many tasks there are, and which GPUs.
+TELL_TASKS = ("ntasks", "ntasks-per-node", "ntasks-per-gpu")
+TELL_GPUS = ("gres", "gpus", "gpus-per-node", "gpus-per-task")
 # What options of srun say of a job: the key of its file.
 KEYS: dict[str, tuple[str, ...]] = {
     "nodes": ("nodes",),
-    **dict.fromkeys(("ntasks", "ntasks-per-node", "ntasks-per-gpu"), ("ranks_per_node",)),
-    **dict.fromkeys(("gres", "gpus", "gpus-per-node", "gpus-per-task"), ("gpus_per_node",)),
+    **dict.fromkeys(TELL_TASKS, ("ranks_per_node",)),
+    **dict.fromkeys(TELL_GPUS, ("gpus_per_node",)),
     "mpi": ("mpi",),
     "container-image": ("image",),
     "container-workdir": ("workdir",),

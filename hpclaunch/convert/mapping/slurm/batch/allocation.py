@@ -22,6 +22,7 @@ from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.mapping.words.variables import names_in
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import MPI, OVER_HOSTS, STARTERS, layers
+from hpclaunch.convert.programs.names import STEPS, SUBMITTERS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.to_fill_in import to_fill_in
 from hpclaunch.readback.shell.values import known, shown
@@ -230,7 +231,7 @@ def _is_by_mpirun_alone(reading: ShellReading) -> bool:
     """Whether mpirun starts the ranks, and nothing in the script is of Slurm."""
     its = [layers(each.words) for each in reading.of(*STARTERS)]
     programs = {layer.program for each in its for layer in each}
-    of_slurm = reading.directives or not programs.isdisjoint(("srun", "sbatch", "salloc"))
+    of_slurm = reading.directives or not programs.isdisjoint((*STEPS, *SUBMITTERS))
     return not of_slurm and not programs.isdisjoint(MPI)
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from hpclaunch.convert.mapping.slurm.batch import edited
 from hpclaunch.convert.mapping.words.lines import names_behind
 from hpclaunch.convert.programs.layers import Layer, Option, layers
+from hpclaunch.convert.programs.names import STEPS, SUBMITTERS
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading, once
 from hpclaunch.readback.shell import arithmetic
@@ -213,7 +214,7 @@ def _starter(command: Command) -> Layer:
     """The srun, sbatch or salloc of a command, behind programs such as nohup; one without a name for none."""
     for layer in layers(command.words):
         if layer.program not in IN_FRONT:
-            return layer if layer.program in ("srun", "sbatch", "salloc") else Layer("")
+            return layer if layer.program in (*STEPS, *SUBMITTERS) else Layer("")
     return Layer("")
 
 

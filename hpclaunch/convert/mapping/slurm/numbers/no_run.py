@@ -2,7 +2,7 @@
 them, and what the script exports."""
 
 import re
-from collections.abc import Set
+from collections.abc import Collection
 
 from msgspec import Struct
 
@@ -11,8 +11,9 @@ from hpclaunch.convert.mapping.environment import of_no_run
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.slurm.batch import hints
 from hpclaunch.convert.mapping.slurm.numbers import run_sizes, step_ranks
-from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.numbers.sizes import OF_GPUS, Allocation
 from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.programs.srun import TELL_TASKS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Place
 
@@ -20,8 +21,6 @@ _OTHERS = (
     "the tasks that Slurm is asked for: what starts the ranks is not known, and may start another number"
 )
 # Options of srun, which ask for what it starts and not for the job (srun(1)).
-_GPUS = frozenset(("gres", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task"))
-_TASKS = frozenset(("ntasks", "ntasks-per-node", "ntasks-per-gpu"))
 THE_RUN = "the run"
 _MOST_NAMES = 12
 _WORD = re.compile(r"\w+")
@@ -50,7 +49,7 @@ def put(reading: ShellReading, found: Allocation, unknown: Unknown, draft: Draft
     question = f"what each rank executes: {unknown.why}"
     draft.ask(("command",), question, unknown.places, unknown.what, todo=unknown.todo)
     if ("gpus_per_node",) not in draft.facts:
-        doubt = _beside(reading, _GPUS) or hints.no_gpus(reading)
+        doubt = _beside(reading, OF_GPUS) or hints.no_gpus(reading)
         run_sizes.no_gpus(reading, found, unknown.places, draft, doubt)
     _ranks(reading, found, unknown, draft)
     _of_the_submitter(reading, unknown, draft)
@@ -67,7 +66,7 @@ def _ranks(reading: ShellReading, found: Allocation, unknown: Unknown, draft: Dr
         why = _OTHERS if ranks.per_node > 1 else ""
         draft.put(("ranks_per_node",), ranks.per_node, ranks.places, "what is asked of sbatch", why=why)
     else:
-        theirs = _beside(reading, _TASKS) or "no line asks Slurm for so many tasks"
+        theirs = _beside(reading, TELL_TASKS) or "no line asks Slurm for so many tasks"
         doubt = ranks.doubt or f"{unknown.why}, and {theirs}"
         draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", ranks.places, "the run")
 
@@ -88,7 +87,7 @@ def _of_the_submitter(reading: ShellReading, unknown: Unknown, draft: Draft) -> 
         draft.say("left", lines, ", ".join(listed) + more, why=_NOT_GIVEN, todo=_GIVE)
 
 
-def _beside(reading: ShellReading, names: Set[str]) -> str:
+def _beside(reading: ShellReading, names: Collection[str]) -> str:
     """What one of the srun that are not the run asks for by these options, "" where none does."""
     its = ((each, layer) for each in reading.of("srun") for layer in layers(each.words)[:1])
     found = ((each, option) for each, layer in its for option in layer.options if option.name in names)

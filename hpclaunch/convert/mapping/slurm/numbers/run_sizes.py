@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.mapping.words.variables import names_in
 from hpclaunch.convert.programs.layers import MPI, Layer, Option, layers
+from hpclaunch.convert.programs.srun import TELL_GPUS
 from hpclaunch.convert.reading import Loop, ShellReading
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
@@ -325,7 +326,7 @@ def put_gpus(
     reading: ShellReading, run: Step, found: Allocation, launcher: Layer | None, draft: Draft
 ) -> None:
     """GPUs on a node by the run's own options or by its launcher's, or asked for where nothing tells them."""
-    own = [each for each in run.asked if each.name in ("gres", "gpus", "gpus-per-node", "gpus-per-task")]
+    own = [each for each in run.asked if each.name in TELL_GPUS]
     fact = draft.facts.get(("gpus_per_node",))
     if fact is None or fact.is_open:
         is_one = outside_allocation(reading) is run.command and not (

@@ -9,6 +9,7 @@ from hpclaunch.convert.mapping.slurm.batch.asked import of_batch
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.programs.srun import TELL_TASKS
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
@@ -61,7 +62,7 @@ def _is_srun(step: Step) -> bool:
 
 def _ask_of_taken(reading: ShellReading, run: Step, draft: Draft) -> None:
     """Where the script takes sbatch's tasks away a srun without options for them starts one on each node."""
-    if any(run.option(name) is not None for name in ("ntasks", "ntasks-per-node", "ntasks-per-gpu")):
+    if any(run.option(name) is not None for name in TELL_TASKS):
         return
     given = {**dict(run.command.environment), **dict(run.command.prefix)}
     by = {name: found for name in _OF_TASKS if (found := _taken_by(reading, run.command, name)) is not None}

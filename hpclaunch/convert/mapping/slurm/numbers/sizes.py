@@ -13,6 +13,7 @@ from hpclaunch.convert.mapping.slurm.batch.asked import (
     of_batch,
     origin_of,
 )
+from hpclaunch.convert.programs.srun import TELL_TASKS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.to_fill_in import to_fill_in
 from hpclaunch.readback.slurm import forms
@@ -27,8 +28,6 @@ GPU_VARIABLES = {
 
 
 _KIND = re.compile(r"[\w.+-]*")
-# What else says how many tasks there are.
-_TELL_TASKS = frozenset(("ntasks", "ntasks-per-node", "ntasks-per-gpu"))
 _LONGEST = 8  # digits of what a node may have
 PARTS = ("sockets-per-node", "cores-per-socket", "threads-per-core")
 
@@ -101,7 +100,7 @@ def sizes(reading: ShellReading, asked: Sequence[Asked] | None = None) -> Alloca
         nodes, places["nodes"] = tasks, (*places["nodes"], *places["tasks"])
     if "nodes" not in given and nodes is None:
         nodes = _by_gpus(given, places)
-    if nodes and "nodes" in given and not given.keys() & _TELL_TASKS:
+    if nodes and "nodes" in given and given.keys().isdisjoint(TELL_TASKS):
         tasks = _by_parts(given, nodes, places)
         if tasks is None and "gpus-per-task" in given:
             # Slurm 22.05 refuses them without a number of tasks, and takes one on each node for that.

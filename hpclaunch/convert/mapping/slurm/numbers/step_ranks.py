@@ -22,7 +22,7 @@ from hpclaunch.readback.shell.values import Part, Unknown
 from hpclaunch.values.conversion import Place
 
 _NODES_OF_SLURM = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
-_TASKS_OF_SLURM = ("SLURM_NTASKS", "SLURM_NPROCS")
+TASKS_OF_SLURM = ("SLURM_NTASKS", "SLURM_NPROCS")
 _COUNTS = frozenset(("ntasks", "ntasks-per-node"))
 # Of -N 2 -n 16 Slurm 22.05 starts 14 on one node and 2 on the other where jobs share nodes, and 8 on each
 # with --exclusive.
@@ -156,7 +156,7 @@ def _is_own_number(given: Mapping[str, Asked]) -> bool:
     """Whether a step says itself how many ranks it has in all, and neither how many on a node nor Slurm's own
     number of them."""
     own = given.get("ntasks")
-    return own is not None and "ntasks-per-node" not in given and _source(own) not in _TASKS_OF_SLURM
+    return own is not None and "ntasks-per-node" not in given and _source(own) not in TASKS_OF_SLURM
 
 
 def _on_each_node(reading: ShellReading, given: Mapping[str, Asked], found: Allocation) -> int | None:

@@ -9,7 +9,7 @@ from hpclaunch.convert.mapping.ranks import mpi, mpi_variables, slots
 from hpclaunch.convert.mapping.slurm.batch.allocation import is_for_several
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, number
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
-from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks, ranks
+from hpclaunch.convert.mapping.slurm.numbers.step_ranks import TASKS_OF_SLURM, Ranks, ranks
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, prepares
 from hpclaunch.convert.mapping.slurm.starts import chosen_hosts, host_slots, unfilled
 from hpclaunch.convert.mapping.slurm.starts.chosen_hosts import Chosen
@@ -23,7 +23,6 @@ from hpclaunch.readback.shell.values import Unknown, known, shown
 _MOST = 50  # commands that are looked at: a benchmark has dozens
 _MANY = 10**9
 _ON_ONE_MACHINE = 128  # ranks
-_ALL_TASKS = ("SLURM_NTASKS", "SLURM_NPROCS")
 
 
 def run_of(
@@ -172,7 +171,7 @@ def _is_all_tasks(layer: Layer) -> bool:
     however many nodes there are."""
     option = layer.option("np")
     its = option.value if option is not None and option.value else ()
-    return len(its) == 1 and isinstance(its[0], Unknown) and its[0].name in _ALL_TASKS
+    return len(its) == 1 and isinstance(its[0], Unknown) and its[0].name in TASKS_OF_SLURM
 
 
 def of_all(reading: ShellReading, layer: Layer, size: Ranks, numbers: Mapping[str, int]) -> Ranks:
