@@ -8,6 +8,7 @@ from msgspec import structs
 from hpclaunch.readback.shell import parameters
 from hpclaunch.readback.shell.pieces import Parameter, given
 from hpclaunch.readback.shell.state import Array
+from hpclaunch.readback.shell.told import may_be_many
 from hpclaunch.readback.shell.values import Unknown, Value, known
 
 if TYPE_CHECKING:
@@ -53,13 +54,9 @@ def _indexes(expander: "Expander", expansion: Parameter) -> list[Value] | None:
     if order is None or not value.whole or expansion.operator:
         return None
     # What is not told may be several elements, or none.
-    if not value.keyed and any(_may_be_many(each) for _, each in order):
+    if not value.keyed and any(may_be_many(each) for _, each in order):
         return None
     return [(str(key),) if str(key) else () for key, _ in order]
-
-
-def _may_be_many(value: Value) -> bool:
-    return any(isinstance(part, Unknown) and part.splits for part in value)
 
 
 def changed(value: Value, expansion: Parameter) -> Value:

@@ -5,11 +5,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.words.lines import uses_of
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
+from hpclaunch.convert.mapping.words.renewed import whole
 from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.convert.reading import Assigned, Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
@@ -108,7 +109,7 @@ class _Names:
 
     def __init__(self, reading: ShellReading, run: Command):
         self._own = {
-            _whole(each.value[0]): each
+            whole(each.value[0]): each
             for name in uses_of(reading, run)
             if (each := reading.at(name, run.place)) is not None and len(each.value) == 1 and not each.array
         }
@@ -116,7 +117,7 @@ class _Names:
 
     def of(self, part: Part) -> Assigned | None:
         """The variable of the script that has the value."""
-        return self._own.get(_whole(part))
+        return self._own.get(whole(part))
 
     def new(self, part: Unknown) -> str:
         """A name that the script has not."""
@@ -125,11 +126,6 @@ class _Names:
         name = next(name for name in _numbered(base) if name not in self._taken)
         self._taken.add(name)
         return name
-
-
-def _whole(part: Part) -> Part:
-    """The part as it is within quotes."""
-    return structs.replace(part, splits=False) if isinstance(part, Unknown) else part
 
 
 def _numbered(base: str) -> Iterator[str]:

@@ -36,7 +36,7 @@ def need_old(exports: Sequence[tuple[str, Value]]) -> bool:
 def by_new(value: Value, given: Mapping[str, Value]) -> Value | None:
     """The value as it is told where these have their new values, None where it needs one that they had."""
     olds: set[Part] = {Unknown("variable", name) for name in given}
-    if olds.isdisjoint(map(_whole, value)):
+    if olds.isdisjoint(map(whole, value)):
         return value
     splits = any(isinstance(part, Unknown) and part.splits for part in value)
     parts: list[Part] = []
@@ -52,14 +52,15 @@ def by_new(value: Value, given: Mapping[str, Value]) -> Value | None:
     )
 
 
-def _whole(part: Part) -> Part:
+def whole(part: Part) -> Part:
+    """The part as it is within quotes."""
     return structs.replace(part, splits=False) if isinstance(part, Unknown) else part
 
 
 def _text(value: Value, parts: list[Part]) -> str:
     """The value with a character for each part that is no text."""
     texts = []
-    for part in map(_whole, value):
+    for part in map(whole, value):
         if not isinstance(part, str) and part not in parts:
             parts.append(part)
         texts.append(part if isinstance(part, str) else chr(_PARTS + parts.index(part)))
