@@ -93,7 +93,7 @@ def _ends_here(its: Sequence[Layer], by_mpirun: bool) -> bool:
 
 
 def _has_hosts(mpirun: Layer) -> bool:
-    return any(mpirun.option(name) is not None for name in ("hostfile", "host", "launch-agent"))
+    return any(mpirun.option(name) is not None for name in sizes.OF_HOSTS)
 
 
 def _has_nodes(launcher: Layer) -> bool:

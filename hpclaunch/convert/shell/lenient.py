@@ -46,7 +46,7 @@ _FILLS = (":-", ":=")
 _OF_SIZE = ("-N", "-n", "-G", *(f"--{option}" for option in KEYS))
 _TESTS = (*_DEFAULTS, ":+", "+")
 # Lists that modules and images give nearly every job: X=/more:${X:-} goes on with what a rank has.
-_LISTS = frozenset(("LD_LIBRARY_PATH", "LIBRARY_PATH", "PYTHONPATH", "CPATH", "MANPATH", "PKG_CONFIG_PATH"))
+LISTS = frozenset(("LD_LIBRARY_PATH", "LIBRARY_PATH", "PYTHONPATH", "CPATH", "MANPATH", "PKG_CONFIG_PATH"))
 _OPTION = re.compile(r"--?[\w-]+=")
 _FILLED = given(("x",), "x")
 
@@ -61,7 +61,7 @@ def is_others(name: str) -> bool:
 def _goes_on(expansion: Parameter) -> bool:
     """Whether it is a list with nothing in its place, ${LD_LIBRARY_PATH:-}, or put behind a colon."""
     is_added = expansion.operator in (":+", "+")
-    return expansion.name in _LISTS and (is_added or not (expansion.operand or NOTHING).pieces)
+    return expansion.name in LISTS and (is_added or not (expansion.operand or NOTHING).pieces)
 
 
 class LenientExpander(Expander):

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from hpclaunch.convert.shell.loops import Body
     from hpclaunch.convert.shell.walker import Walker
 
-_NODES = re.compile(r"host|node|server|machine|worker", re.IGNORECASE)
+# Words that name nodes, or hold their names.
+NODES = re.compile(r"host|node|server|machine|worker", re.IGNORECASE)
 _TO_A_NODE = re.compile(
     r"\b(?:ssh|rsh)\b(?:\s+-[A-Za-z](?:\s*[\w=/.]+)?)*\s+(\S+)"
     r"|\bsrun\b.*?\s(?:-w|--nodelist)[ =]?(\S+)",
@@ -33,12 +34,12 @@ _LONGEST = 2000  # of a command, where the node is told in front
 def is_one(shell: "Walker", statement: For | Loop, variable: str, over: str) -> bool:
     """Whether the loop goes through nodes: its words say so, or a command of its body goes to the one that
     its variable names."""
-    if _NODES.search(over):
+    if NODES.search(over):
         return True
     reached = _reached(shell, statement.body)
     if reached is None:
         return False
-    return not reached.isdisjoint((variable, *_WORDS.findall(over))) or bool(_NODES.search(variable))
+    return not reached.isdisjoint((variable, *_WORDS.findall(over))) or bool(NODES.search(variable))
 
 
 def _reached(shell: "Walker", statement: Statement) -> frozenset[str] | None:

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 from hpclaunch.readback.slurm import forms
 from hpclaunch.values.launch import SeenSeat, SeenTable, Unbridged
 
-_TALK = frozenset({"q", "quiet", "v", "verbose", "sort", "nosort"})
+TALK = frozenset({"q", "quiet", "v", "verbose", "sort", "nosort"})
 _NONE = frozenset({"", "no", "none"})
 
 
@@ -133,7 +133,7 @@ def _binding(
 ) -> list[tuple[int, ...]]:
     """What --cpu-bind or --mem-bind gives each local rank, in turn; empty where Slurm leaves them alone."""
     # Words on what is printed stand before and behind the kind (srun(1), --cpu-bind).
-    words = [word for word in text.split(",") if word.lower() not in _TALK | {"p", "prefer"}]
+    words = [word for word in text.split(",") if word.lower() not in TALK | {"p", "prefer"}]
     text = ",".join(words)
     kind, _, numbers = text.partition(":")
     kind = kind.lower()

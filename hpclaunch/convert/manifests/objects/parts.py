@@ -16,6 +16,7 @@ from hpclaunch.convert.manifests.pods.environment import Config, Variable
 from hpclaunch.convert.manifests.running import commands
 from hpclaunch.convert.manifests.running.launch import read
 from hpclaunch.convert.manifests.text.fields import Field
+from hpclaunch.convert.mapping.slurm.scripts import several
 from hpclaunch.convert.options import Options
 from hpclaunch.spec.check_job import MAX_NODES
 from hpclaunch.values.conversion import Place
@@ -28,8 +29,6 @@ _OF_NO_JOB = frozenset(
 _ASKED = frozenset(("command", "args", "image", "resources"))
 _VARIABLES = ("env", "envFrom")
 _COMMAND = ("command", "args")
-# A job with groups has none of these.
-_STEPS = ("trials", "stage_in", "setup", "before_each", "after")
 _MOST_SHOWN = 60  # characters of a command
 
 
@@ -184,7 +183,7 @@ def _names(name: str, text: str) -> bool:
 
 def _why_no_groups(workload: Workload, draft: Draft) -> str:
     """Why the job has no groups, "" where it may have them."""
-    steps = sorted({str(key[0]) for key in draft.facts if key[0] in _STEPS})
+    steps = sorted({str(key[0]) for key in draft.facts if key[0] in several.STEPS})
     if steps:
         return f"a job with groups has no {steps[0]}"
     numbers = [each.value for each in workload.sizes]

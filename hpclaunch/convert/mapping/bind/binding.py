@@ -19,6 +19,7 @@ from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import known
 from hpclaunch.readback.slurm import forms
+from hpclaunch.readback.slurm.layout import TALK
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.values import cpulist
 from hpclaunch.values.conversion import Place
@@ -29,7 +30,6 @@ Kind = Literal["cpus", "memory"]
 
 _NEAR = "each rank's memory is preferred on the NUMA node beside its GPU"
 _PREFERS = frozenset({"p", "prefer"})
-_TALK = frozenset({"q", "quiet", "v", "verbose", "sort", "nosort"})
 _ARRAYS: dict[Kind, str] = {"cpus": "bind_cpu_cores", "memory": "bind_mem"}
 _OPTIONS: dict[str, Kind] = {"cpu-bind": "cpus", "mem-bind": "memory"}
 _SHOWN = re.compile(r"[\d,-]+")
@@ -153,7 +153,7 @@ def _of_srun(kind: Kind, each: Asked, per_node: int | None, draft: Draft, option
         )
         return
     # Words on what is printed, and whether memory is preferred, stand before and behind the kind.
-    words = [word for word in text.split(",") if word.lower() not in _TALK]
+    words = [word for word in text.split(",") if word.lower() not in TALK]
     prefer = not _PREFERS.isdisjoint(map(str.lower, words))
     mode, _, numbers = ",".join(word for word in words if word.lower() not in _PREFERS).partition(":")
     mode = mode.lower()

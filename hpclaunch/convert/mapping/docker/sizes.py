@@ -30,7 +30,8 @@ from hpclaunch.values.errors import InputError
 
 _LARGEST = 1 << 18
 _BY_SLOT = ("", "slot")
-_OF_HOSTS = ("hostfile", "host", "launch-agent")
+# Options of mpirun that tell it of other machines.
+OF_HOSTS = ("hostfile", "host", "launch-agent")
 _TASKS = "SLURM_NTASKS_PER_NODE"
 _OF_GPUS = re.compile(r"gpu|nvidia|runtime|cuda|/dev/(?:dri|kfd)", re.IGNORECASE)
 # $(seq 0 7 | tr '\n' ','): all lines are kept by what is behind it
@@ -205,7 +206,7 @@ def _is_on_one_machine(reading: ShellReading, command: Command, mpirun: Layer) -
     option nor by Slurm: then it starts all on its own (mpirun(1) of Open MPI, "Quick Summary": "or will
     default to running all X copies on the localhost")."""
     first = next((each.program for each in layers(command.words) if each.program != "sudo"), "")
-    if first != "docker run" or is_of_slurm(reading) or any(map(mpirun.option, _OF_HOSTS)):
+    if first != "docker run" or is_of_slurm(reading) or any(map(mpirun.option, OF_HOSTS)):
         return False
     return next(iter(lists(reading)), None) is None
 

@@ -7,10 +7,10 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import Command, Loop
+from hpclaunch.convert.shell.over_nodes import NODES
 from hpclaunch.readback.shell.values import Unknown, Value, known
 from hpclaunch.values.conversion import Place
 
-_OVER_HOSTS = re.compile(r"host|node|server|machine|worker", re.IGNORECASE)
 _WORDS = re.compile(r"\w+")
 _RANGES = re.compile(r"\[([^\[\]]*)\]|\{([^{}]*)\}")
 _MOST = 100_000
@@ -64,9 +64,9 @@ def _goes_over(loop: Loop, command: Command, its: Sequence[Layer]) -> bool:
     hosts = reached(its)
     if not hosts and any(layer.program == "srun" for layer in its):
         return False  # Slurm gives each step nodes, however many the loop counts or names
-    if _OVER_HOSTS.search(loop.over):
+    if NODES.search(loop.over):
         return True
-    if loop.variable and _OVER_HOSTS.search(loop.variable):
+    if loop.variable and NODES.search(loop.variable):
         return bool(hosts)
     names = [part.name for host in hosts for part in host if isinstance(part, Unknown)]
     words = {word for name in names for word in _WORDS.findall(name)}

@@ -18,6 +18,7 @@ from hpclaunch.convert.programs.layers import MPI, layers
 from hpclaunch.convert.programs.names import BY_OTHER_MPI
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
+from hpclaunch.convert.shell.lenient import LISTS
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 
@@ -26,7 +27,7 @@ _NOTHING = ("NONE", "NIL")
 OF_LOGIN = frozenset(
     (
         *("HOME", "USER", "LOGNAME", "SHELL", "PATH", "TMPDIR", "LANG", "LC_ALL", "MODULEPATH"),
-        *("LD_LIBRARY_PATH", "LIBRARY_PATH", "PYTHONPATH", "CPATH", "MANPATH", "PKG_CONFIG_PATH"),
+        *LISTS,
     )
 )
 _OF_LINE = re.compile(r"#SBATCH\s(?:[^#\n]*\s)?--export(?:=|\s+)(\S+)")

@@ -25,7 +25,7 @@ _OWN = frozenset(GroupSpec.__struct_fields__) - {"env", "sites"}
 _ALWAYS = ("nodes", "command")
 _HINTS = frozenset(GroupHints.__struct_fields__)
 # What a job with groups has not.
-_STEPS = ("trials", "stage_in", "setup", "before_each", "after")
+STEPS = ("trials", "stage_in", "setup", "before_each", "after")
 _IN_GROUPS = "the programs are groups of one job: all run at the same time, each on nodes of its own"
 _SHELLS = re.compile(r"^(?:(?:ba|da|z)?sh|python[\d.]*|env|time|numactl)$")
 _UNSUITED = re.compile(r"[^A-Za-z0-9_.-]+|^[^A-Za-z0-9]+")
@@ -70,7 +70,7 @@ def _merge(found: Components, names: Sequence[str], drafts: Sequence[Draft], dra
     keys = dict.fromkeys(key for each in drafts for key in each.facts)
     lists = dict.fromkeys(key[0] for key in keys if len(key) > 1 and isinstance(key[1], int))
     for key in keys:
-        if key[0] in _STEPS or key[0] in lists:
+        if key[0] in STEPS or key[0] in lists:
             continue
         facts = [each.facts.get(key) for each in drafts]
         of_first = found.of_first and facts[0] is not None and not any(facts[1:])
@@ -172,7 +172,7 @@ def _put_list(name: str, drafts: Sequence[Draft], draft: Draft, found: Component
                 if all(each.value != fact.value for key, each in draft.facts.items() if key[0] == name):
                     _put(draft, (name, draft.count(name)), fact, of)
         return
-    if name in _STEPS:
+    if name in STEPS:
         return
     values = [[fact.value for fact in facts] for facts in rows]
     if found.of_first or all(each == values[0] for each in values):
@@ -193,7 +193,7 @@ def _say(names: Sequence[str], drafts: Sequence[Draft], draft: Draft, apart: set
             first = finding.key.partition(".")[0]
             if finding.what == allocation.NO_LIMIT and ("time",) in draft.facts:
                 continue  # another program's line gives one
-            if first in _STEPS and finding.kind in ("carried", "assumed", "question"):
+            if first in STEPS and finding.kind in ("carried", "assumed", "question"):
                 why = f"a job with groups has no {first}"
                 todo = "do it in the groups' commands, or in a job of its own before this one"
                 told[Finding("left", finding.places, finding.what, why=why, todo=todo)] = None
