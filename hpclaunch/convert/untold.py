@@ -36,7 +36,7 @@ _REQUEUES = frozenset(("requeue", "requeuehold"))
 _OF_TRAPS = PLUMBING | {"kill"}
 _HELPS = PREPARES | that("enters", "words", "texts", "edits", "fetches", "builds", "compiles", "ends")
 _CONDITIONAL = (Test, If, Case, Loop)
-_TESTS = frozenset(("[", "test"))
+_ENDS = frozenset(("exit", "break", "continue"))
 _SHELLS_OWN = frozenset(("command", "builtin"))  # they start the command that is behind them
 
 
@@ -56,9 +56,8 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     if not isinstance(part, Simple):
         if isinstance(part, For) and (part.name in walk.used or walk.repeats(statement.place)):
             return lines_told.ROUNDS
-        return (
-            lines_told.PLUMBING
-        )  # a sum, or the line of a compound command, whose parts are told themselves
+        # A sum, or the line of a compound command, whose parts are told themselves.
+        return lines_told.PLUMBING
     if not part.words and not part.assignments:
         return _by_output(part)
     if not part.words:
@@ -79,22 +78,27 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     told = _BY_PROGRAM.get(program)
     if told is not None:
         return told(statement, part, walk)
-    if program in _TESTS:
-        return lines_told.CONDITION
-    if program in PLUMBING and walk.writes_script(statement.place):
+    if program in PLUMBING:
+        return _of_plumbing(program, part, statement.place, walk)
+    return _of_other(program, statement, walk)
+
+
+def _of_plumbing(program: str, part: Simple, place: Place, walk: Walk) -> Told:
+    if walk.writes_script(place):
         return lines_told.WRITES
-    if program in PLUMBING and walk.writes_script(statement.place, of_another=True):
+    if walk.writes_script(place, of_another=True):
         return lines_told.WRITES_ANOTHER
-    if program in PLUMBING and walk.feeds(statement.place, program):
+    if walk.feeds(place, program):
         return lines_told.LEFT
-    if program in ("exit", "break", "continue") and any(
-        each.conditions for each in walk.commands(statement.place) if each.program == program
-    ):
+    if program in _ENDS and any(each.conditions for each in walk.commands(place) if each.program == program):
         return lines_told.ENDS
     if program == "read":
-        return _read(part, statement.place, walk)
-    if program in PLUMBING:
-        return lines_told.FILE if walk.writes_with_others(statement.place, program) else _by_output(part)
+        return _read(part, place, walk)
+    return lines_told.FILE if walk.writes_with_others(place, program) else _by_output(part)
+
+
+def _of_other(program: str, statement: Statement, walk: Walk) -> Told:
+    """Of a program that may start ranks, or be a part of the job."""
     if walk.passes_by(statement):
         return lines_told.NOT_REACHED
     its = [each for each in walk.commands(statement.place) if each.program == program]
@@ -234,9 +238,8 @@ def _unless_it_tells(became: Told) -> Callable[[Statement, Simple, Walk], Told]:
 
 
 def _exec(statement: Statement, part: Simple, walk: Walk) -> Told:
-    return (
-        lines_told.PLUMBING if len(part.words) == 1 else lines_told.LEFT
-    )  # its redirections are those of what follows
+    # Its redirections are those of what follows.
+    return lines_told.PLUMBING if len(part.words) == 1 else lines_told.LEFT
 
 
 def _sbatch(statement: Statement, part: Simple, walk: Walk) -> Told:
@@ -283,5 +286,6 @@ _BY_PROGRAM: Mapping[str, Callable[[Statement, Simple, Walk], Told]] = {
     "scontrol": _scontrol,
     "trap": _trap,
     **dict.fromkeys(FOLDERS, lambda statement, part, walk: lines_told.FOLDER),
+    **dict.fromkeys(("[", "test"), lambda statement, part, walk: lines_told.CONDITION),
     **dict.fromkeys(("set", "shift", "unset"), _set),
 }
