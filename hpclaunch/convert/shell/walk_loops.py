@@ -24,6 +24,7 @@ _MOST_ROUNDS = 300  # of a loop that only computes
 
 
 def walk_for(shell: "Walker", statement: For) -> Flow:
+    """Walk `for NAME in WORDS`: round by round where the words are told, else once for all rounds."""
     rounds = loops.of_words(shell, statement)
     if rounds.count == 0:
         return Flow.NEXT
@@ -84,6 +85,7 @@ def _holds(shell: "Walker", statement: Loop, number: int) -> bool | None:
 
 
 def walk_loop(shell: "Walker", statement: Loop) -> Flow:
+    """Walk `while`, `until` and `for ((...))`: round by round where the condition is told, else once."""
     if loops.is_gone_once(statement):
         flow = shell.run(statement.body)
         return Flow.NEXT if flow is Flow.BREAK else flow

@@ -24,6 +24,7 @@ def is_one_text(piece: Piece) -> bool:
 
 
 def is_star(piece: Piece) -> bool:
+    """Whether it stands for all arguments, or all of an array, in one word: $*, ${A[*]}."""
     return isinstance(piece, Parameter) and "*" in (piece.name, piece.all_of)
 
 

@@ -20,6 +20,7 @@ def of_mpirun(workload: Workload, launch: Launch, layer: Layer) -> tuple[int | N
 
 
 def by_mpi(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> tuple[Count, Count]:
+    """The nodes, and the ranks on each, that mpirun is told, each with its lines."""
     nodes, slots = workload.nodes, workload.slots
     if layer.option("app") is not None:
         return nodes, Count(None, launch.places, f"{layer.called} with several programs")
@@ -83,6 +84,7 @@ def _with_all(layer: Layer, told: Told, nodes: Count, per_node: Count, draft: Dr
 
 
 def say_idle(used: int, pods: int, places: Sequence[Place], written: str, draft: Draft) -> None:
+    """Say that pods, or their GPUs, have no rank: `used` of `pods` have some."""
     why = f"the slots of a pod are filled before those of the next: ranks were on {used} of {pods} pods"
     idle = "the GPUs of the others" if draft.number("gpus_per_node") else "the others"
     draft.say("defect", places, written, why=f"{why}, and {idle} stood idle")
@@ -108,5 +110,6 @@ def _over_nodes(
 
 
 def number(option: Option | None) -> int | None:
+    """The number that is the value of an option, None for 0 and for any other value."""
     text = known(option.value or ()) if option is not None else None
     return int(text) if text and text.isascii() and text.isdigit() and 0 < int(text[:9]) < 10**6 else None

@@ -57,4 +57,5 @@ def _unescaped(text: str, quoted: bool) -> str:
 
 
 def text_of(source: bytes, start: int, end: int) -> str:
+    """A piece of the text as it is written."""
     return outside(shfmt.written(source, start, end))

@@ -168,6 +168,7 @@ def _assigned(assigns: Sequence[tree.Assign], source: bytes) -> Iterator[tuple[s
 
 
 def is_launch(unit: Unit) -> bool:
+    """Whether a command starts ranks."""
     return bool(unit.words) and starts_ranks(bare(unit.words))
 
 

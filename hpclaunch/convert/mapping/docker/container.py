@@ -52,6 +52,7 @@ def put_image(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> 
 
 
 def put_container(reading: ShellReading, home: Started, main: Started | None, draft: Draft) -> None:
+    """Put what `docker run` says of the container. `main` is the step that starts the ranks."""
     layer = home.layer("docker run")
     assert layer is not None
     context = arguments.Context(reading, home.command, layer)
@@ -130,6 +131,7 @@ def _put_entrypoint(context: arguments.Context, draft: Draft, *, is_main: bool) 
 
 
 def ask_image(reading: ShellReading, step: Started, draft: Draft) -> None:
+    """Ask for the image of a container that no line starts."""
     question = "the image: the command runs in a container that no line of the input starts"
     layer = step.container
     what = shown(layer.words[0]) if layer is not None and layer.words else "docker run"

@@ -71,6 +71,7 @@ def at(number: int) -> Moment:
 
 
 def source_at(each: Sourced) -> Moment:
+    """When a file is sourced."""
     return each.behind[0], 2 * each.behind[1] + 1
 
 

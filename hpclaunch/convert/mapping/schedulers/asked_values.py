@@ -23,6 +23,7 @@ _TIME = re.compile(r"(?:\d{1,9}-\d+(?::\d+){2}|\d{1,9}(?::\d+){1,3})")
 
 
 def put_name(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """Put the name of the job, with a - for what no name has; false where nothing of it is left."""
     good = re.sub(r"[^A-Za-z0-9._-]+", "-", value).strip("-._")
     if good:
         draft.put(("name",), good, places, what)
@@ -30,6 +31,7 @@ def put_name(value: str, places: Places, what: str, draft: Draft) -> bool:
 
 
 def put_number(key: str, text: str, places: Places, what: str, draft: Draft) -> bool:
+    """Put a number above 0 under a key; false for any other text."""
     if not text.isdecimal() or not int(text):
         return False
     draft.put((key,), int(text), places, what)
@@ -53,6 +55,8 @@ def say_rest(parts: Iterable[str], whose: str, places: Places, draft: Draft) -> 
 
 
 def put_count(key: str) -> Rule:
+    """The rule that puts a number under this key."""
+
     def rule(value: str, places: Places, what: str, draft: Draft) -> bool:
         return put_number(key, value, places, what, draft)
 
@@ -80,6 +84,8 @@ def put_seconds(value: str, places: Places, what: str, draft: Draft) -> bool:
 
 
 def put_hint(key: str) -> Rule:
+    """The rule that puts a text under this key of the site."""
+
     def rule(value: str, places: Places, what: str, draft: Draft) -> bool:
         if value:
             draft.hint(key, value, places, what)
@@ -89,6 +95,8 @@ def put_hint(key: str) -> Rule:
 
 
 def put_array(whose: str, index: str) -> Rule:
+    """The rule that says of an array that it is left. `index` is the variable of each of its jobs."""
+
     def rule(value: str, places: Places, what: str, draft: Draft) -> bool:
         todo = f"write a sweep over what the command makes of {index}"
         why = f"an array of {whose}'s jobs, each with an index of its own"

@@ -143,10 +143,12 @@ def parts(given: Mapping[str, Asked]) -> tuple[list[str | None], tuple[Place, ..
 
 
 def count_of(text: str | None) -> int:
+    """The number that a text is, 0 for any other text."""
     return int(text) if text and len(text) < _LONGEST and text.isascii() and text.isdecimal() else 0
 
 
 def is_range(each: Asked | None) -> bool:
+    """Whether it asks for one of several numbers: -N 2-4."""
     low, dash, high = ((each.text if each is not None else "") or "").partition("-")
     return bool(dash) and low != high
 
