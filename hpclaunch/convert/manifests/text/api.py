@@ -25,6 +25,7 @@ _GROUPS = {
     "rbac.authorization.k8s.io": ("Role", "RoleBinding"),
     "storage.k8s.io": ("StorageClass",),
 }
+OF_RANKS = ("MPIJob", "PyTorchJob", "Job", "Pod")  # `objects/kinds.py` has a reader for each
 KINDS = frozenset(kind for kinds in _GROUPS.values() for kind in kinds)
 # Without these an item of a list means nothing.
 REQUIRED = {

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests.text.api import OF_RANKS
 from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.manifests.text.repair import Object
 from hpclaunch.spec.tree import MappingNode, SequenceNode
 
-_KIND = re.compile(r"^[ \t]*kind:[ \t]*[\"']?(?P<kind>MPIJob|PyTorchJob|Job|Pod)[\"']?[ \t]*$", re.MULTILINE)
+_KIND = re.compile(rf"^[ \t]*kind:[ \t]*[\"']?(?P<kind>{'|'.join(OF_RANKS)})[\"']?[ \t]*$", re.MULTILINE)
 _VERSION = re.compile(r"^[ \t]*apiVersion:[ \t]*\S", re.MULTILINE)
 _MOST_FIELDS = 2000
 
