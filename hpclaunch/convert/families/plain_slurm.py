@@ -1,6 +1,8 @@
 """sbatch scripts without containers: steps of srun, mpirun in an allocation, or a command on the first
 node; and mpirun or torchrun alone."""
 
+from functools import partial
+
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
@@ -38,11 +40,7 @@ def recognise(reading: ShellReading) -> Place | None:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put what the script launches into the draft."""
-    arrays.put(reading, draft, options, _programs)
-
-
-def _programs(reading: ShellReading, draft: Draft, options: Options) -> None:
-    several.put(reading, draft, options, _convert)
+    arrays.put(reading, draft, options, partial(several.put, convert=_convert))
 
 
 def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:

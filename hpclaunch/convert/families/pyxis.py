@@ -1,6 +1,7 @@
 """sbatch scripts whose srun has options of Pyxis: MLPerf v0.7 to v1.1's run.sub, and their like."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import arrays, at_once, other_runs, preparations
@@ -41,11 +42,7 @@ def _has_container(words: Sequence[Value]) -> bool:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put what the script launches into the draft."""
-    arrays.put(reading, draft, options, _programs)
-
-
-def _programs(reading: ShellReading, draft: Draft, options: Options) -> None:
-    several.put(reading, draft, options, _convert)
+    arrays.put(reading, draft, options, partial(several.put, convert=_convert))
 
 
 def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:

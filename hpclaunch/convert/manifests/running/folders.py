@@ -36,15 +36,12 @@ def walked(text: str, parsed: ShellText, line: int, variables: Mapping[str, str 
     except (ScriptError, InputError):
         return parsed
     runs = [each for each in reading.commands if _starts_ranks(each) and each.place.line == line + 1]
-    return _gone_to(reading, runs[-1], parsed, 1) if runs else parsed
+    return of_round(reading, runs[-1], parsed, 1) if runs else parsed
 
 
 def of_round(reading: ShellReading, run: Command, parsed: ShellText, first: int) -> ShellText:
-    """The same of a launcher in a loop. `first` is the line of the reading that the text begins on."""
-    return _gone_to(reading, run, parsed, first)
-
-
-def _gone_to(reading: ShellReading, run: Command, parsed: ShellText, first: int) -> ShellText:
+    """The same where the launcher was found in a walk before, as in a loop. `first` is the line of that on
+    which the text begins."""
     changes = list(changes_of(reading, run))
     if not changes:
         return parsed

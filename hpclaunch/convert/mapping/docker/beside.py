@@ -139,7 +139,7 @@ def _put(step: Started, before: bool, here: _Beside) -> None:
         here.draft.say("replaced", (step.command.place,), _short(step), why=IN_LOGS)
         return
     if step.inside and step.roles <= {"run", "look", "compliance"}:
-        (_compliance if "run" not in step.roles else _run)(step, step, before, here)
+        (_container_step if "run" not in step.roles else _run)(step, step, before, here)
         return
     for piece in step.pieces:
         role = piece.role
@@ -238,10 +238,6 @@ def _caches_step(step: Started, text: str, places: Sequence[Place], here: _Besid
     here.draft.add(key, value, places, "the file caches of each node", why=CACHES)
     if not step.command.unnoticed:
         say_optional(f"{key}.{here.draft.count(key) - 1}", places, here.draft)
-
-
-def _compliance(step: Started, piece: Started, before: bool, here: _Beside) -> None:
-    _container_step(step, piece, before, here)
 
 
 def _run(step: Started, piece: Started, before: bool, here: _Beside) -> None:
@@ -361,7 +357,7 @@ _ROLES: dict[Role, Callable[[Started, Started, bool, _Beside], None]] = {
     "keys": _keys,
     "parameters": _parameters,
     "caches": _caches,
-    "compliance": _compliance,
+    "compliance": _container_step,
     "run": _run,
     "folders": _folders,
     "host": _host,
