@@ -16,7 +16,7 @@ from hpclaunch.convert.draft import Draft, Key, dotted, shown
 from hpclaunch.convert.manifests.pods.environment import Variable
 from hpclaunch.convert.manifests.running.launch import Launch
 from hpclaunch.convert.manifests.text.fields import Field
-from hpclaunch.convert.programs.names import SHELLS
+from hpclaunch.convert.programs.names import GIVES_TEXT, SHELLS
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.values.conversion import Place
 
@@ -50,7 +50,6 @@ _MAY_HAVE_PLACES = {
 _IN_CAPITALS = re.compile(r"(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![A-Za-z0-9_])")
 _MOST_LINES = 5
 _MOST_OPTIONS = 6  # between a shell and its text
-_TAKES_TEXT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
 
 
 class Template(Struct, frozen=True):
@@ -205,7 +204,7 @@ def _no_texts(words: Sequence[str]) -> Iterator[str]:
     """The words without the text of `sh -c TEXT`, whose shell puts its variables in."""
     for index, word in enumerate(words):
         shells = (basename(each) for each in words[max(index - _MOST_OPTIONS, 0) : index])
-        if not (index and _TAKES_TEXT.fullmatch(words[index - 1]) and not SHELLS.isdisjoint(shells)):
+        if not (index and GIVES_TEXT.fullmatch(words[index - 1]) and not SHELLS.isdisjoint(shells)):
             yield word
 
 

@@ -42,6 +42,7 @@ CONTAINERS = (*DOCKERS, *SINGULARITIES)
 IMPORTERS = ("enroot",)
 REMOTE = ("ssh", "rsh", "pdsh", "clush", "pssh", "parallel-ssh")
 SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
+GIVES_TEXT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")  # an option of theirs, which a text is behind: bash -lc TEXT
 # env's options and variables stand before what it starts.
 _FIRST_LINE = re.compile(r"#![ \t]*(?:\S*/env[ \t]+(?:(?:-\S+|\w+=\S*)[ \t]+)*)?(?:\S*/)?(\w[\w.+-]*)")
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from hpclaunch.convert.programs import ssh
 from hpclaunch.convert.programs.layers import layers
-from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, DOCKERS, SHELLS, STEPS, SUBMITTERS, any_of
+from hpclaunch.convert.programs.names import (
+    BY_MPI,
+    BY_TORCH,
+    DOCKERS,
+    GIVES_TEXT,
+    SHELLS,
+    STEPS,
+    SUBMITTERS,
+    any_of,
+)
 from hpclaunch.convert.programs.plain import IN_FRONT, by_env, takes_away
 from hpclaunch.convert.shell import remote_files, started_files
 from hpclaunch.convert.shell.folder import OF_PROCESS
@@ -33,7 +42,6 @@ _PERHAPS = _IN_FRONT | {*SHELLS}
 _HAND_ON = IN_FRONT | {*STEPS, "bash", "xargs", "parallel"}
 _KEEPS_BACK = re.compile(r"--export=(?!ALL\b)")
 _BASH = "bash"  # another shell has no functions from its environment
-_GIVES_TEXT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
 _NAMES = re.compile(r"[\w.:-]+")
 _PER_STEP = 50
 _PER_NAME = 5
@@ -189,7 +197,7 @@ def with_functions(shell: "Walker", words: list[Value]) -> list[Value]:
     if base_name(words[0]) not in _HAND_ON or any(map(_KEEPS_BACK.match, options)):
         return words
     for index in range(len(words) - 2):
-        if base_name(words[index]) != _BASH or not _GIVES_TEXT.fullmatch(options[index + 1]):
+        if base_name(words[index]) != _BASH or not GIVES_TEXT.fullmatch(options[index + 1]):
             continue
         functions = _functions_for(shell, known_parts(words[index + 2]))
         if functions:

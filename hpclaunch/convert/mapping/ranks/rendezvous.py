@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import ports
+from hpclaunch.convert.programs.names import GIVES_TEXT
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, program_of, shown
 from hpclaunch.values.conversion import Place
@@ -203,7 +204,7 @@ def own_addresses(words: Sequence[Value]) -> list[Value]:
     for index, word in enumerate(words):
         text = word[0] if word and isinstance(word[0], str) else ""
         option = _OPTION.match(text)
-        if index and re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", known(words[index - 1]) or ""):
+        if index and GIVES_TEXT.fullmatch(known(words[index - 1]) or ""):
             found.append(_in_text(word))
         elif previous and (known(word) is None or previous in _OF_THE_NODE):
             found.append((_own(previous),))
