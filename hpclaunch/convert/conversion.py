@@ -152,7 +152,7 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     from hpclaunch.convert.manifests import convert as manifests  # launchers do not pay for it
 
     given = [(each.name, each.text) for each in inputs if each.role == "manifest"]
-    kind = manifests.convert_files(given, draft, options)
+    kind = manifests.convert(given, draft, options)
     cores.settle(draft)
     as_root.settle(draft)
     secrets = Secrets([*[each.text for each in inputs], *_exported(options)], more=draft.secrets)

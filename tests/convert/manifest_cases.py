@@ -31,7 +31,7 @@ TEXT
 
 def converted(text: str, site: str = "") -> Draft:
     draft = Draft(site)
-    convert(FILE, text, draft, Options({}, site=site))
+    convert([(FILE, text)], draft, Options({}, site=site))
     return draft
 
 

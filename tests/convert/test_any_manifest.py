@@ -59,7 +59,7 @@ def check(text: str) -> None:
     with WATCH as seen:
         is_manifest(text)
         try:
-            convert("m.yaml", text, draft, Options({}, site="here"))
+            convert([("m.yaml", text)], draft, Options({}, site="here"))
         except InputError as error:
             problems = error.problems
     assert seen == []

@@ -29,7 +29,7 @@ CLONE = "git clone https://git.example/team/bench"
 
 def facts(text: str, head: str = HEAD) -> dict[str, object]:
     draft = Draft()
-    convert("bench.yaml", head + textwrap.indent(text, " " * 10), draft, Options({}))
+    convert([("bench.yaml", head + textwrap.indent(text, " " * 10))], draft, Options({}))
     assert not any(fact.is_open for fact in draft.facts.values())
     return {".".join(map(str, key)): fact.value for key, fact in draft.facts.items()}
 
@@ -84,7 +84,7 @@ def test_the_containers_own_folder_stays_the_jobs() -> None:
 
 def _asked(text: str) -> dict[str, str]:
     draft = Draft()
-    convert("bench.yaml", HEAD + textwrap.indent(text, " " * 10), draft, Options({}))
+    convert([("bench.yaml", HEAD + textwrap.indent(text, " " * 10))], draft, Options({}))
     assert not any("changes nothing" in each.why for each in draft.findings)
     return {".".join(map(str, key)): fact.question for key, fact in draft.facts.items() if fact.is_open}
 
@@ -131,7 +131,7 @@ def test_a_loop_of_trials_starts_where_the_text_went_before_it() -> None:
 def test_a_step_in_a_folder_that_nobody_can_tell_is_left() -> None:
     draft = Draft()
     text = "make\ncd $(cat where)\npip install .\nmpirun -np 8 ./bench\n"
-    convert("bench.yaml", HEAD + textwrap.indent(text, " " * 10), draft, Options({}))
+    convert([("bench.yaml", HEAD + textwrap.indent(text, " " * 10))], draft, Options({}))
     steps = {key: fact.value for key, fact in draft.facts.items() if key[0] == "setup"}
     assert [value["run"] for value in steps.values()] == ["make"]
     left = [each for each in draft.findings if each.kind == "left" and each.what == "pip install ."]

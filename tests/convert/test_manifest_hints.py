@@ -9,7 +9,7 @@ from manifest_cases import converted, hints
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import classified
-from hpclaunch.convert.manifests.convert import convert_files
+from hpclaunch.convert.manifests.convert import convert
 from hpclaunch.convert.options import Options
 from hpclaunch.spec.job import SiteHints
 from hpclaunch.spec.read import read_site
@@ -55,7 +55,7 @@ def test_claims_may_be_in_a_file_of_their_own() -> None:
     whole = (CASES / "job-beside.yaml").read_text("utf-8")
     parts = whole.split("---\n")
     draft = Draft()
-    convert_files([("job.yaml", parts[-1]), ("others.yaml", "---\n".join(parts[:-1]))], draft, Options({}))
+    convert([("job.yaml", parts[-1]), ("others.yaml", "---\n".join(parts[:-1]))], draft, Options({}))
     assert hints(draft) == hints(converted(whole))
     assert {key: fact.value for key, fact in draft.facts.items()} == {
         key: fact.value for key, fact in converted(whole).facts.items()
@@ -66,7 +66,7 @@ def test_the_site_names_its_volumes_itself() -> None:
     draft = Draft()
     volumes = {"gpfs": ("claim", "adas-data-pvc", ""), "raid": ("path", "/raid/cache", "")}
     text = (CASES / "job-beside.yaml").read_text("utf-8")
-    convert_files([("job.yaml", text)], draft, Options({}, volumes=volumes))
+    convert([("job.yaml", text)], draft, Options({}, volumes=volumes))
     assert draft.facts["mounts", 0].value == "gpfs:/workspace"
     assert not [key for key in draft.hints if key.startswith("volumes.")]
 

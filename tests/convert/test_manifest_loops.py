@@ -33,7 +33,7 @@ ABOVE = HEAD.count("\n")
 
 def converted(text: str) -> Draft:
     draft = Draft()
-    convert(FILE, HEAD + textwrap.indent(text, " " * 14), draft, Options({}))
+    convert([(FILE, HEAD + textwrap.indent(text, " " * 14))], draft, Options({}))
     return draft
 
 

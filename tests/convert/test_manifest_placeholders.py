@@ -51,7 +51,7 @@ GIVEN = {
 
 def converted(text: str, **environment: str) -> Draft:
     draft = Draft()
-    convert(FILE, text, draft, Options(environment))
+    convert([(FILE, text)], draft, Options(environment))
     return draft
 
 
@@ -374,7 +374,7 @@ spec:
 )
 def test_a_file_that_is_called_a_template_is_filled_in(text: str, is_asked: bool, file: str) -> None:
     draft = Draft()
-    convert(file, _BY_NAME.replace("TEXT", text), draft, Options({}))
+    convert([(file, _BY_NAME.replace("TEXT", text))], draft, Options({}))
     asked = {".".join(map(str, key)) for key, fact in draft.facts.items() if fact.is_open}
     assert asked == {"env.SETS", "env.STORE", "env.LEVEL"} | ({"command"} if is_asked else set())
     todo = {each.key: each.todo for each in draft.findings if each.kind == "question"}
@@ -385,13 +385,13 @@ def test_a_file_that_is_called_a_template_is_filled_in(text: str, is_asked: bool
 
 def test_a_place_between_single_quotes_of_a_templates_shell_is_asked_about() -> None:
     draft = Draft()
-    convert("fetch.yaml.tmpl", _BY_NAME.replace("TEXT", '''"get '$LEVEL'"'''), draft, Options({}))
+    convert([("fetch.yaml.tmpl", _BY_NAME.replace("TEXT", '''"get '$LEVEL'"'''))], draft, Options({}))
     assert draft.facts["command",].is_open
 
 
 def test_in_a_file_of_another_name_the_program_gets_what_stands_there() -> None:
     draft = Draft()
-    convert("template.yaml", _BY_NAME.replace("TEXT", "./get"), draft, Options({}))
+    convert([("template.yaml", _BY_NAME.replace("TEXT", "./get"))], draft, Options({}))
     assert draft.facts["env", "SETS"].value == "${SET_LIST}"
     assert "gets the text as it stands" in next(
         each.why for each in draft.findings if "SETS" in each.what and each.kind == "defect"

@@ -58,7 +58,7 @@ def job_of(text: str, name: str, site: str) -> dict[str, Any]:
 
     draft = Draft(site)
     volumes = places.volumes(read_site(site).value, "/")
-    convert(f"{name}.yaml", text, draft, Options({}, site=site, volumes=volumes))
+    convert([(f"{name}.yaml", text)], draft, Options({}, site=site, volumes=volumes))
     found: dict[str, Any] = yaml.safe_load(write(draft, [f"{name}.yaml"]))
     assert not [each for each in draft.findings if each.kind == "question" and each.key]
     return found

@@ -56,17 +56,12 @@ _CUT = ("[...]", "[…]", "…", "...")
 _TO_FILL_IN = re.compile(r"\$[({\w]|[<>{}]|\s")  # what no name of an image has
 
 
-def convert(name: str, text: str, draft: Draft, options: Options) -> None:
-    """Puts what a manifest says into `draft`. `name` is the file's, for places.
+def convert(files: Sequence[tuple[str, str]], draft: Draft, options: Options) -> str:
+    """Puts what manifests say into `draft`, and returns the kind and version of the object that counts.
+    `files` are names, for places, with texts: a job may have its claims in a file of their own.
 
-    Raises InputError, with file:line:col, where the text is no YAML and cannot be repaired.
+    Raises InputError, with file:line:col, where a text is no YAML and cannot be repaired.
     """
-    convert_files([(name, text)], draft, options)
-
-
-def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Options) -> str:
-    """The same of several files, names with texts: a job may have its claims in a file of their own. Returns
-    the kind and version of the object that counts."""
     made = {name: template_values.values_put_in(name, text, draft) for name, text in files}
     given = {
         name: placeholders.filled(name, text, options.environment, draft) for name, (text, _) in made.items()
