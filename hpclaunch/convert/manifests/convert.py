@@ -18,7 +18,7 @@ from hpclaunch.convert.manifests.objects import (
     runtimes,
     siblings,
 )
-from hpclaunch.convert.manifests.objects.workload import Pod, Workload
+from hpclaunch.convert.manifests.objects.workload import COMMAND, Pod, Workload
 from hpclaunch.convert.manifests.placeholders import Template
 from hpclaunch.convert.manifests.pods import (
     ending,
@@ -291,7 +291,7 @@ def _serving(workload: Workload, draft: Draft) -> None:
     if not workload.is_apart:
         return
     container = workload.ranks.container
-    fields = [field for key in ("command", "args") if (field := container.get(key)) is not None]
+    fields = [field for key in COMMAND if (field := container.get(key)) is not None]
     words = [word.text() for field in fields for word in field.items()]
     if not words:
         return

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.numbers.size import is_gpu
-from hpclaunch.convert.manifests.objects.workload import INDEX, OF_TORCH, Count, Pod, Workload
+from hpclaunch.convert.manifests.objects.workload import COMMAND, INDEX, OF_TORCH, Count, Pod, Workload
 from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.manifests.text.repair import Object
 from hpclaunch.values.conversion import Place
@@ -71,7 +71,7 @@ def _sidecar(container: Field, draft: Draft) -> None:
     name = container.get("name")
     label = name.text() if name is not None else "a second container"
     words = " ".join(
-        word.text() for key in ("command", "args") if (field := container.get(key)) for word in field.items()
+        word.text() for key in COMMAND if (field := container.get(key)) for word in field.items()
     )
     image = container.get("image")
     container.take()

@@ -16,7 +16,7 @@ from hpclaunch.convert.draft import WRITE_ONE, Draft, shown
 from hpclaunch.convert.launch_facts import OF_OTHER_PODS
 from hpclaunch.convert.manifests.numbers.size import is_gpu
 from hpclaunch.convert.manifests.objects import claims, flux, ray, runtimes
-from hpclaunch.convert.manifests.objects.workload import OF_TORCH, Pod
+from hpclaunch.convert.manifests.objects.workload import COMMAND, OF_TORCH, Pod
 from hpclaunch.convert.manifests.pods import environment, storage
 from hpclaunch.convert.manifests.pods.environment import Variable
 from hpclaunch.convert.manifests.text.fields import Field
@@ -363,7 +363,7 @@ def _put(part: _Part, others: Sequence[Object], draft: Draft) -> None:
         named = each.get("name")
         what = f"the container {named.peek()} of {part.name}" if named is not None else "another container"
         draft.say("left", [each.place], what, why="a job has one container on each node", todo=WRITE_ONE)
-    for key in ("command", "args"):
+    for key in COMMAND:
         field = part.container.get(key)
         if field is not None:
             what = f"{key} of {part.name}: {shown(field.plain(), _LONGEST)}"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, Key, dotted
 from hpclaunch.convert.manifests.numbers import size
-from hpclaunch.convert.manifests.objects.workload import Pod, Workload
+from hpclaunch.convert.manifests.objects.workload import COMMAND, Pod, Workload
 from hpclaunch.convert.manifests.pods import environment, told
 from hpclaunch.convert.manifests.pods.environment import Config, Variable
 from hpclaunch.convert.manifests.running import commands
@@ -28,7 +28,6 @@ _OF_NO_JOB = frozenset(
 # What ranks are, and what they run on: where two templates differ in it, neither is the job's.
 _ASKED = frozenset(("command", "args", "image", "resources"))
 _VARIABLES = ("env", "envFrom")
-_COMMAND = ("command", "args")
 _MOST_SHOWN = 60  # characters of a command
 
 
@@ -78,7 +77,7 @@ def _cut(text: str) -> str:
 
 
 def _words(container: Field) -> str:
-    fields = [field for key in ("command", "args") if (field := container.get(key)) is not None]
+    fields = [field for key in COMMAND if (field := container.get(key)) is not None]
     return " ".join(word.text() for field in fields for word in field.items())
 
 
@@ -260,18 +259,18 @@ def _others(first: Pod, other: Pod, draft: Draft, *, has_command: bool) -> None:
             continue
         field.take()
         is_same = twin is not None and twin.plain() == field.plain()
-        if is_same or (key in _COMMAND and commands.is_alike(first, other, key)):
+        if is_same or (key in COMMAND and commands.is_alike(first, other, key)):
             why = "" if is_same else "they differ in comments alone"
             became = f"that of the {first.of}"
             draft.say("carried", [field.place], f"{key} of the {other.of}", became=became, why=why)
-        elif key in _VARIABLES or (key in _COMMAND and has_command):
+        elif key in _VARIABLES or (key in COMMAND and has_command):
             continue
         elif key in _OF_NO_JOB:
             draft.say("left", [field.place], f"{key} of the {other.of}", why="a job has no place for it")
         elif key in _ASKED and (key != "resources" or size.gpus_of(twin) != size.gpus_of(field)):
             which = ("gpus_per_node",) if key == "resources" else ("image" if key == "image" else "command",)
             question = f"{which[0]}: {other.of} and {first.of} differ in {key}, and a job has one"
-            if key in _COMMAND:
+            if key in COMMAND:
                 question = (
                     f"command: the {other.of} runs {_short(other)}, the {first.of} {_short(first)}, and what "
                     "stands around them is not the same launch"
@@ -283,10 +282,10 @@ def _others(first: Pod, other: Pod, draft: Draft, *, has_command: bool) -> None:
             todo = "see which of them is meant"
             draft.say("left", [field.place], f"{key} of the {other.of}", why=why, todo=todo)
     for key, field in first.container.fields():
-        if key in _COMMAND and has_command:
+        if key in COMMAND and has_command:
             continue
         if other.container.get(key) is None and key not in _VARIABLES and key not in _OF_NO_JOB:
-            if key in ("command", "args") or (key == "resources" and size.gpus_of(field)):
+            if key in COMMAND or (key == "resources" and size.gpus_of(field)):
                 asked = "gpus_per_node" if key == "resources" else "command"
                 question = f"{asked}: the {first.of} has {key}, the {other.of} has none, and a job has one"
                 places = [field.place, other.place]

@@ -10,6 +10,8 @@ OF_TORCH = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
 # kubernetes.io/docs/concepts/workloads/controllers/job, "Completion mode"
 INDEX = "JOB_COMPLETION_INDEX"
 
+COMMAND = ("command", "args")  # keys of a container with the words that it runs
+
 
 class Count(Struct, frozen=True):
     """A number, None where the lines do not tell it, and what they say."""

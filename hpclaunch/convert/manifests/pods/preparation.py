@@ -8,7 +8,7 @@ import re
 import shlex
 
 from hpclaunch.convert.draft import Draft, shown
-from hpclaunch.convert.manifests.objects.workload import Pod, Workload
+from hpclaunch.convert.manifests.objects.workload import COMMAND, Pod, Workload
 from hpclaunch.convert.manifests.pods.volumes import short_name
 from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.secrets.names import is_secret
@@ -46,9 +46,7 @@ def _one(container: Field, pod: Pod, own: str, workload: Workload, draft: Draft)
     """Whether the job does what it does."""
     name, image = container.get("name"), container.get("image")
     label = f"the init container {name.text() if name is not None else ''}".strip()
-    words = [
-        word.text() for key in ("command", "args") if (field := container.get(key)) for word in field.items()
-    ]
+    words = [word.text() for key in COMMAND if (field := container.get(key)) for word in field.items()]
     mounts = _mounts(container, pod)
     place = container.place
     container.take()

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.manifests.numbers import mpi_size
-from hpclaunch.convert.manifests.objects.workload import Workload
+from hpclaunch.convert.manifests.objects.workload import COMMAND, Workload
 from hpclaunch.convert.manifests.running import launchers, loops, prepared, shelltext, steps
 from hpclaunch.convert.manifests.running.launch import Launch, line_in, words_of
 from hpclaunch.convert.manifests.running.loops import Looped
@@ -71,7 +71,7 @@ def put(
             lines = (*lines, line_in(launch.shell_place, launch.shell.folder_line))
         draft.put(("command",), command, lines, what, why=_why(launch))
         _ask_for_work(launch, in_one(command), draft)
-    for key in ("command", "args"):
+    for key in COMMAND:
         listed = container.get(key)
         for each in listed.items(_MOST_ITEMS) if listed is not None else ():
             if each.is_null:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.numbers import size
-from hpclaunch.convert.manifests.objects.workload import Pod, Workload
+from hpclaunch.convert.manifests.objects.workload import COMMAND, Pod, Workload
 from hpclaunch.convert.manifests.pods import environment, told
 from hpclaunch.convert.manifests.pods.environment import Config, Variable
 from hpclaunch.convert.manifests.running import command, launchers, mounted_scripts
@@ -20,7 +20,6 @@ from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.names import SHELLS
 
-_KEYS = ("command", "args")
 # What else may differ has its own place, or its own question.
 _APART = frozenset(("command", "env", "nodes", "secrets", "name"))
 # What a launcher of the command says of the launch.
@@ -36,7 +35,12 @@ _OF_LAUNCH = (
 def differ(first: Pod, other: Pod) -> bool:
     """Whether both have a command, and not the same."""
     texts = [
-        [word for key in _KEYS if (field := pod.container.get(key)) is not None for word in _read(pod, field)]
+        [
+            word
+            for key in COMMAND
+            if (field := pod.container.get(key)) is not None
+            for word in _read(pod, field)
+        ]
         for pod in (first, other)
     ]
     return all(texts) and texts[0] != texts[1]

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from hpclaunch.convert.manifests.objects.workload import COMMAND
 from hpclaunch.convert.manifests.pods.environment import is_endless
 from hpclaunch.convert.manifests.running import mounted_scripts
 from hpclaunch.convert.manifests.running.mounted_scripts import Script
@@ -34,7 +35,7 @@ def read(
     whose value the manifest does not tell, and `scripts` files that are mounted, by their paths."""
     words = [
         Word(_expanded(word.text(), variables), word.place, word.text_place)
-        for key in ("command", "args")
+        for key in COMMAND
         if (field := container.get(key)) is not None
         for word in field.items(_ALL)
     ]
