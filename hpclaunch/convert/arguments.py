@@ -15,8 +15,8 @@ from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Finding, Place
 
 _OPTION = Place("--args")
-_ARGUMENT = re.compile(r"\$\{?[1-9@*#]")
-_ARGUMENT_WHOLE = re.compile(r"\$\{[1-9@*#]\d*\}")
+ARGUMENT = re.compile(r"\$\{?[1-9@*#]")  # a word behind the script's name, as a text has it
+_WHOLE = re.compile(r"\$\{[1-9@*#]\d*\}")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # Where a question names variables: in the shell's own words, and as what it speaks of. Its other words may be
 # names of the script too: `nodes`, `config`, `run`.
@@ -60,7 +60,7 @@ def told(reading: ShellReading, draft: Draft) -> list[Finding]:
             continue
         finding = draft.findings[number]
         said = (finding.what, fact.question)
-        if any(map(_ARGUMENT.search, said)) or not names.isdisjoint(_named(said)):
+        if any(map(ARGUMENT.search, said)) or not names.isdisjoint(_named(said)):
             question = f"{fact.question}; {_which(fact.question)} {_SAID}{several}"
             todo = (
                 f"write it in the job file, give --set {dotted(key)}=..., or convert again with --args "
@@ -80,8 +80,8 @@ def _named(texts: Iterable[str]) -> Iterator[str]:
 
 def _which(question: str) -> str:
     """What comes from the arguments: the argument itself where the question is about another part."""
-    doubt, argument = _DOUBT.search(question), _ARGUMENT_WHOLE.search(question)
-    return argument[0] if doubt and argument and not _ARGUMENT.search(doubt[1]) else "it"
+    doubt, argument = _DOUBT.search(question), _WHOLE.search(question)
+    return argument[0] if doubt and argument and not ARGUMENT.search(doubt[1]) else "it"
 
 
 def _starts(reading: ShellReading) -> Iterator[Finding]:

@@ -30,7 +30,6 @@ from hpclaunch.values.conversion import Place
 _PARTS = ("hetjob", "packjob")
 _OF_IF = re.compile(r"^(?:if |not \()")
 _FILE = re.compile(r"[\w./-]*[\w-]/?[\w.-]+\.(?:py|sh|exe|x)|[\w.-]*/[\w./-]+")
-_OF_ARGUMENTS = re.compile(r"\$\{?[1-9@*#]")
 _SHELL = re.compile(r"(\S*/)?(ba|da|z)?sh")
 _LIKE_BASH = frozenset(("zsh", "ksh", "mksh"))
 _OF_ZSH = "arrays and variables without quotes may mean other words there: zsh splits none, and counts from 1"
@@ -108,7 +107,7 @@ def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
         if is_failure(condition, condition):
             continue
         question = f"whether the run is started at all: {test} decides it, which is not told"
-        option = "--args" if _OF_ARGUMENTS.search(test) else "--env"
+        option = "--args" if arguments.ARGUMENT.search(test) else "--env"
         todo = f"give what decides it with {option} and convert again"
         todo += "; else the job runs whenever it is submitted"
         draft.say(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from hpclaunch.convert.arguments import ARGUMENT
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, STEPS, any_of
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Statement
 from hpclaunch.readback.shell.values import program_of, shown
@@ -14,7 +15,6 @@ _STARTS = re.compile(rf"(?<![\w./-]){any_of(_STARTERS)}(?![\w./-])")
 _BY_VARIABLE = re.compile(
     r"(?:(?:sudo|exec|nohup|time)\s+)*\"?\$\{?([A-Za-z_]\w*)(?:\[[@*]\])?\}?\"?(?=$|[\s;&|>])"
 )
-_ARGUMENT = re.compile(r"\$\{?[1-9@*#]")
 _ASSIGNS = re.compile(r"^\s*(?:(?:export|readonly|declare|local)\s+)?([A-Za-z_]\w*)=")
 _TESTS = re.compile(r"(?:^|[\s;&|!])(?:\[\[?\s|\(\(|test\s|case\s)")
 _WORD = re.compile(r"\w+")
@@ -83,6 +83,6 @@ def _is_for_arguments(command: Command, reading: ShellReading) -> bool:
     text = next((each.text for each in reading.sources if each.name == command.place.file), "")
     lines = [each for each in text.split("\n")[: command.place.line] if not each.lstrip().startswith("#")]
     assigned = ((_ASSIGNS.match(each), each) for each in lines)
-    made = {found[1] for found, each in assigned if found and _ARGUMENT.search(each)}
+    made = {found[1] for found, each in assigned if found and ARGUMENT.search(each)}
     test = next((each for each in reversed(lines[-_NEAR:]) if _TESTS.search(each)), "")
-    return bool(_ARGUMENT.search(test)) or not made.isdisjoint(_WORD.findall(test))
+    return bool(ARGUMENT.search(test)) or not made.isdisjoint(_WORD.findall(test))
