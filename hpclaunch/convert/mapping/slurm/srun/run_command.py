@@ -85,19 +85,8 @@ def put(
         of_parameters = written_with(*found)
         if not of_parameters.doubt:
             written, asked = of_parameters, found[1]
-    old = _read_before(reading, run, words)
-    typed = _is_typed_into(run, words)
-    if written.doubt or not words or old or typed or run.option("multi-prog"):
-        nothing = "nothing" if run.in_enroot is None else f"{OF_IMAGE}, which no line tells"
-        why = why_not_told(reading, run.command, words, written.doubt) if written.doubt else nothing
-        if run.option("multi-prog"):
-            why = "several programs, which a file names"
-        elif typed:
-            why = f"what is typed into {' '.join(map(shown, words))}, and a job has no terminal"
-        elif old:
-            why = f"{' '.join(map(shown, words))}, and {old} is read there before the script gives it a value"
-        question = f"what each rank executes: {why}"
-        draft.ask(("command",), question, lines, run.text or OF_IMAGE)
+    if why := _why_asked(reading, run, words, written.doubt):
+        draft.ask(("command",), f"what each rank executes: {why}", lines, run.text or OF_IMAGE)
     else:
         what = " ".join(map(shown, words)) or run.text
         why = _EACH_RANK if run.front is not None else ""
@@ -152,6 +141,22 @@ def _read_before(reading: ShellReading, run: Step, words: Sequence[Value]) -> st
     for none."""
     there = reached.given(run.command, export_of(reading, run))
     return next((name for name in submitters_in(words) if known(there.get(name, _UNTOLD)) is not None), "")
+
+
+def _why_asked(reading: ShellReading, run: Step, words: Sequence[Value], doubt: str) -> str:
+    """What no line tells of the command, "" where a job file can have it."""
+    if run.option("multi-prog"):
+        return "several programs, which a file names"
+    text = " ".join(map(shown, words))
+    if _is_typed_into(run, words):
+        return f"what is typed into {text}, and a job has no terminal"
+    if old := _read_before(reading, run, words):
+        return f"{text}, and {old} is read there before the script gives it a value"
+    if doubt:
+        return why_not_told(reading, run.command, words, doubt)
+    if not words:
+        return "nothing" if run.in_enroot is None else f"{OF_IMAGE}, which no line tells"
+    return ""
 
 
 def _rendezvous(names: Sequence[str], lines: Sequence[Place], draft: Draft) -> None:

@@ -102,18 +102,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     swept = sweeps.of(reading, run)
     repeated = _trials(launch, swept, draft)
     in_it = alone.is_one(run, launch.by) and bool(alone.of_container(reading))
-    ranks = exported.Ranks(
-        run_command.export_of(reading, run),
-        options=[each.written for each in run.asked if each.how == "variable"],
-        slurm=launch.found.numbers,
-        read_inside=inside,
-        trial=repeated.seed,
-        swept=[each.variable for each in swept],
-        stand_ins=repeated.stand_ins,
-        starters=[layer.program for layer in run.inner],
-        gpus=draft.number("gpus_per_node"),
-        container=image and not in_it,
-    )
+    ranks = _receivers(launch, repeated, swept, inside, draft, container=image and not in_it)
     later = exported.put(reading, run.command, ranks, draft)
     _inherit_for_container(reading, run, ranks, draft)
     if launch.by is None and not alone.is_one(run, launch.by):
@@ -151,6 +140,31 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     names = tuple(dict.fromkeys(name for name, _ in later))
     around_it = one_step.Run(run.command, run.ranks.per_node, repeated, image, names)
     steps.put(reading, around_it, launch.steps, draft)
+
+
+def _receivers(
+    launch: Launch,
+    repeated: trials.Trials,
+    swept: Sequence[Loop],
+    inside: Collection[str],
+    draft: Draft,
+    *,
+    container: bool,
+) -> exported.Ranks:
+    """What decides which variables the ranks are handed. `inside` are those that their scripts read."""
+    run = launch.run
+    return exported.Ranks(
+        run_command.export_of(launch.reading, run),
+        options=[each.written for each in run.asked if each.how == "variable"],
+        slurm=launch.found.numbers,
+        read_inside=inside,
+        trial=repeated.seed,
+        swept=[each.variable for each in swept],
+        stand_ins=repeated.stand_ins,
+        starters=[layer.program for layer in run.inner],
+        gpus=draft.number("gpus_per_node"),
+        container=container,
+    )
 
 
 def _put_binding(
