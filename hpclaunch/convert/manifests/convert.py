@@ -62,27 +62,7 @@ def convert(files: Sequence[tuple[str, str]], draft: Draft, options: Options) ->
 
     Raises InputError, with file:line:col, where a text is no YAML and cannot be repaired.
     """
-    made = {name: template_values.values_put_in(name, text, draft) for name, text in files}
-    given = {
-        name: placeholders.filled(name, text, options.environment, draft) for name, (text, _) in made.items()
-    }
-    templates = {
-        name: Template(given[name], template_values.BY if names else "envsubst", names)
-        for name, (text, names) in made.items()
-        if names or placeholders.is_for_envsubst(text)
-    }
-    for name, text in given.items():
-        if name not in templates and (names := placeholders.names_of_values(name, text)):
-            templates[name] = Template(text, template_values.BY, names, is_by_name=True)
-    found: list[Object] = []
-    for name, text in given.items():
-        for each in repair.objects(name, text, draft):
-            inside = openshift.unfolded(each, options.environment, draft)
-            found += [each] if inside is None else inside.objects
-            if inside is not None:  # what stands in it is put in by `oc process`, and not by envsubst
-                templates.pop(name, None)
-            if inside is not None and inside.untold:
-                templates[name] = Template(text, openshift.BY, inside.untold)
+    found, templates = _objects(files, draft, options)
     jobs = [each for each in found if kinds.is_workload(each)]
     others = [each for each in found if not kinds.is_workload(each)]
     foreign = runtimes.last([each for each in others if other_kinds.is_other(each)])
@@ -119,6 +99,34 @@ def convert(files: Sequence[tuple[str, str]], draft: Draft, options: Options) ->
             leftovers.account(workload.root, api.type_of(jobs[0].version, jobs[0].kind), draft)
     claims.account(others, next(iter([*jobs, *foreign]), None), draft)
     return next((f"{each.kind} of {each.version}" for each in (*jobs, *foreign)), "")
+
+
+def _objects(
+    files: Sequence[tuple[str, str]], draft: Draft, options: Options
+) -> tuple[list[Object], dict[str, Template]]:
+    """The objects of all files, with what fills in their names put in, and the files that still have some."""
+    made = {name: template_values.values_put_in(name, text, draft) for name, text in files}
+    given = {
+        name: placeholders.filled(name, text, options.environment, draft) for name, (text, _) in made.items()
+    }
+    templates = {
+        name: Template(given[name], template_values.BY if names else "envsubst", names)
+        for name, (text, names) in made.items()
+        if names or placeholders.is_for_envsubst(text)
+    }
+    for name, text in given.items():
+        if name not in templates and (names := placeholders.names_of_values(name, text)):
+            templates[name] = Template(text, template_values.BY, names, is_by_name=True)
+    found: list[Object] = []
+    for name, text in given.items():
+        for each in repair.objects(name, text, draft):
+            inside = openshift.unfolded(each, options.environment, draft)
+            found += [each] if inside is None else inside.objects
+            if inside is not None:  # what stands in it is put in by `oc process`, and not by envsubst
+                templates.pop(name, None)
+            if inside is not None and inside.untold:
+                templates[name] = Template(text, openshift.BY, inside.untold)
+    return found, templates
 
 
 def _job(
