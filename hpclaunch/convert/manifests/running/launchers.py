@@ -8,7 +8,7 @@ from hpclaunch.convert.manifests.numbers import together
 from hpclaunch.convert.manifests.objects.workload import Workload
 from hpclaunch.convert.manifests.pods import environment
 from hpclaunch.convert.manifests.pods.environment import Variable
-from hpclaunch.convert.manifests.running import per_gpu, unread
+from hpclaunch.convert.manifests.running import buried_mpi, per_gpu
 from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of, stand_in
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.bind import of_mpirun
@@ -67,7 +67,7 @@ def put(
     elif (workload.is_apart or workload.kind.startswith("MPIJob")) and not needs_no_mpi(torch):
         _kind(workload, (workload.kind_place,), draft)
     elif torch is None:
-        unread.put_mpi(launch, draft)
+        buried_mpi.put(launch, draft)
     if torch is not None:
         per_gpu.put(launch, torch, draft)
     elif workload.torch:

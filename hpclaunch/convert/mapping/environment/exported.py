@@ -10,7 +10,13 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.environment import demanded, of_the_line, passed_on, perhaps_exported, sourced
+from hpclaunch.convert.mapping.environment import (
+    demanded,
+    of_the_line,
+    perhaps_exported,
+    sourced,
+    without_value,
+)
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.environment.reached import Handed, inherit, reached
 from hpclaunch.convert.mapping.ranks import ports, rendezvous
@@ -155,7 +161,7 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
             if found or ("env", name) in draft.facts or draft.lists("inherit", name):
                 perhaps_exported.say(reading, perhaps, name, places, draft)
     demanded.put(reading, command, ranks.export, draft)
-    passed_on.put(reading, command, ranks.export, draft)
+    without_value.put(reading, command, ranks.export, draft)
     demanded.say_stand_ins(reading, handed, command, draft)
     return [*later, *_set_behind(later, handed, draft)]
 

@@ -10,7 +10,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond
 from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.container.images import OF_IMAGE
-from hpclaunch.convert.mapping.environment import passed_on, reached
+from hpclaunch.convert.mapping.environment import reached, without_value
 from hpclaunch.convert.mapping.environment.in_order import Export, Prepared, in_order
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import launchers, rendezvous
@@ -262,7 +262,7 @@ def _of_the_text(
     if not image:
         reached.inherit(names, lines, draft, run.text)
         return
-    passed = passed_on.names(reading, run.command, exports)
+    passed = without_value.names(reading, run.command, exports)
     for name in names:
         if name in passed:
             continue  # the script hands it on, and it is said there what became of it

@@ -18,7 +18,7 @@ _CONTINUED = re.compile(r"\\\n|(?<!\S)#.*")  # and comments
 _MOST = 20  # words that are tried as the start of a launcher
 
 
-def put_mpi(launch: Launch, draft: Draft) -> None:
+def put(launch: Launch, draft: Draft) -> None:
     """How the ranks find each other; asked for where some of the launchers are of MPI and others are not."""
     if not launch.is_buried:
         return
