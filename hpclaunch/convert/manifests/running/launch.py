@@ -68,8 +68,8 @@ class Launch(Struct, frozen=True):
 
     @property
     def is_buried(self) -> bool:
-        """Whether what starts ranks stands in the text where it depends on other commands: in an if, or
-        behind ||."""
+        """Whether what starts ranks stands in the text where it depends on other commands, in an if, or
+        behind ||, or in words of another program."""
         nested = self.shell is not None and not self.outer and self.looped is None and bool(self.shell.nested)
         return nested or bool(self.wrapped)
 
