@@ -130,12 +130,19 @@ spec: {template: {spec: {containers: [{name: c, image: a.b/c:1, command: COMMAND
 
 
 @pytest.mark.parametrize(
-    "command", ["[numactl, --cpunodebind=0, ./run]", '[sh, -c, "exec taskset -c 0-7 ./run"]']
+    "command",
+    [
+        "[numactl, --cpunodebind=0, ./run]",
+        '[sh, -c, "exec taskset -c 0-7 ./run"]',
+        "[mpirun, -np, 8, bindpcie, ./run]",
+        "[mpirun, -np, 8, likwid-pin, -c, 0-7, ./run]",
+    ],
 )
 def test_a_command_that_binds_itself_is_bound_by_nobody_else(command: str) -> None:
     draft = converted(JOB.replace("COMMAND", command))
     assert (draft.facts["bind", "cpus"].value, draft.facts["bind", "memory"].value) == ("none", "none")
-    assert any(each in str(draft.facts["command",].value) for each in ("numactl", "taskset"))
+    binders = ("numactl", "taskset", "bindpcie", "likwid-pin")
+    assert any(each in str(draft.facts["command",].value) for each in binders)
 
 
 @pytest.mark.parametrize(("value", "is_said"), [("value:", True), ("value: ''", False), ("value: x", False)])

@@ -14,6 +14,9 @@ from hpclaunch.readback.shell.values import Value, program_of
 # MLPerf's own, with the same options: lists of cores and memory from a file, or what is near each rank's GPU.
 OF_MLPERF = ("bind.sh", "bindpcie")
 BINDERS = (*OF_MLPERF, "numactl", "taskset")
+# Others that bind what they start, and whose words are not read: hwloc-bind(1), LIKWID's likwid-pin(1), HPE's
+# dplace(1) and omplace(1), and mpibind of LLNL.
+UNREAD_BINDERS = ("hwloc-bind", "likwid-pin", "dplace", "omplace", "mpibind")
 _BIND_SH = table(((1, "cpu mem ib cluster"), (0, "help=h")))
 _NUMACTL = table(
     (

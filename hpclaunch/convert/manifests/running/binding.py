@@ -8,11 +8,14 @@ from hpclaunch.convert.manifests.objects.workload import Workload
 from hpclaunch.convert.manifests.running import command
 from hpclaunch.convert.manifests.running.launch import Launch
 from hpclaunch.convert.mapping.bind import by_ranks
+from hpclaunch.convert.programs.bind import BINDERS, OF_MLPERF, UNREAD_BINDERS
+from hpclaunch.convert.programs.names import any_of
 from hpclaunch.readback.shell.values import known
 
-_BINDS = re.compile(r"\b(numactl|taskset|bind\.sh|hwloc-bind)\b")
+_BINDS = re.compile(rf"\b({any_of(BINDERS, UNREAD_BINDERS)})\b")
 _TO_CORES = re.compile(
-    r"\b(numactl(?= .*(?:--cpu|--physcpubind|-[NC]))|taskset|bind\.sh|hwloc-bind)\b", re.DOTALL
+    rf"\b(numactl(?= .*(?:--cpu|--physcpubind|-[NC]))|taskset|{any_of(OF_MLPERF, UNREAD_BINDERS)})\b",
+    re.DOTALL,
 )
 # mpirun(1), --bind-to; srun(1), --cpu-bind. A program of one's own may hand them on.
 _OF_LAUNCHERS = re.compile(r"(?<!\S)--?(?:bind-to|cpu[-_]bind)[ =][\w:,+-]+")

@@ -12,16 +12,13 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import evaluated, started_scripts
 from hpclaunch.convert.mapping.bind.evaluated import Binder
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
-from hpclaunch.convert.programs.bind import BINDERS, is_of_memory, read
+from hpclaunch.convert.programs.bind import BINDERS, UNREAD_BINDERS, is_of_memory, read
 from hpclaunch.convert.reading import Command, Source
 from hpclaunch.readback.shell.values import Value, known, known_parts, program_of, shown
 from hpclaunch.values.conversion import Place
 
 _READS = re.compile(r"\$\{?([A-Za-z_]\w*)")
-# Other programs that bind what they start: hwloc-bind(1), LIKWID's likwid-pin(1), HPE's dplace(1) and
-# omplace(1), and mpibind of LLNL.
-_MORE = ("hwloc-bind", "likwid-pin", "dplace", "omplace", "mpibind")
-_NAMES = "|".join(map(re.escape, (*BINDERS, "bind_launch", *_MORE)))
+_NAMES = "|".join(map(re.escape, (*BINDERS, "bind_launch", *UNREAD_BINDERS)))
 _BINDER = re.compile(rf"\b(?:{_NAMES})\b")
 # By these hpl.sh and its like bind each rank with numactl (NVIDIA HPC Benchmarks, "Running the benchmarks").
 _LISTS = r"(?<!\S)--(?:cpu|mem)-affinity(?=[\s=]|$)"
@@ -118,7 +115,7 @@ def _written(name: str, commands: Sequence[Command]) -> list[Source]:
 
 def _binds_in_words(run: Step, draft: Draft) -> bool:
     """Whether the command has something that binds in a text for a shell: sh -c "numactl ..."."""
-    texts = [known_parts(word) for word in run.words[0 if program_of(run.words) in _MORE else 1 :]]
+    texts = [known_parts(word) for word in run.words[0 if program_of(run.words) in UNREAD_BINDERS else 1 :]]
     hits = (hit for text in texts for hit in _BINDS_IN_TEXT.finditer(text))
     found = [hit for hit in hits if not (_is_message(hit) or _only_shows(hit))]
     if not found:

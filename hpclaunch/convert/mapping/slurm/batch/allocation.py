@@ -44,9 +44,7 @@ _OF_NODES = re.compile(r"SLURM_(JOB_NUM_NODES|NNODES|JOB_NODELIST|NODELIST)\b")
 _OF_SHIFTER = ("--image=", "--image ")
 _ONE_BY_SBATCH = "sbatch gives one node where -N is not given (sbatch(1), --nodes)"
 _ONE_BY_MPIRUN = "mpirun without a list of hosts starts all ranks on its own machine"
-_AS_WRITTEN = (
-    "sbatch -N ... by the launchers' README: the operator gives it on the command line, where it counts most"
-)
+_AS_WRITTEN = "sbatch -N ... by the launchers' README: on the operator's command line, where it counts most"
 
 
 def put(reading: ShellReading, draft: Draft) -> Allocation:
