@@ -136,6 +136,7 @@ def _by_launcher(
         if size.per_node and size.per_node > 1:
             _say_product(per_node, size.per_node, launcher, places, of_step.what, draft)
         each = per_node * size.per_node if size.per_node else None
+        doubt = doubt or f"{per_node} times as many as {launcher.called} starts, which no line tells"
         return _Size(each, places, of_step.what, doubt=doubt)
     if size.per_node is not None or size.doubt:
         why = f"{launcher.program} starts them on each node; the job starts each itself"
