@@ -20,7 +20,7 @@ from hpclaunch.convert.options import Options
         ("module load gcc openmpi/4.1\nsrun ./t", "mpi", "; openmpi/4.1 is loaded: pmix, or pmi2"),
         ("ml impi/2021\nsrun ./t", "mpi", "; impi/2021 is loaded: pmi2 with"),
         ("ml cray-mpich/8\nsrun ./t", "mpi", "; cray-mpich/8 is loaded: pmi2, where"),
-        ("srun --ntasks-per-node=8 torchrun --nproc_per_node=gpu t.py", "ranks_per_node",
+        ("srun -n 16 --ntasks-per-node=8 torchrun --nproc_per_node=gpu t.py", "ranks_per_node",
          "8 times as many as torchrun starts"),
     ],
 )  # fmt: skip
