@@ -24,6 +24,7 @@ def _of(lines: str) -> tuple[dict[str, Any], Conversion]:
         ("module load intel_comp/2019 intel_mpi/2019\nmpirun -np 8 ./app", "pmi2"),
         ("module load mpi/intel/2021.4\nmpirun -np 8 ./app", "pmi2"),
         ("module load intel-oneapi-mpi\nmpirun -np 8 ./app", "pmi2"),
+        ("module load intel2021/compiler intel2021/mpi\nmpirun -np 8 ./app", "pmi2"),
         ("module load intel/mpi/64/2018\nmpirun -np 8 ./app", "pmi2"),
         ("module load intel-oneapi-compilers/2024.1 openmpi/4\nmpirun -np 8 ./app", "pmix"),
         ("module load impi\nmodule unload impi\nmodule load openmpi/4\nmpirun -np 8 ./app", "pmix"),

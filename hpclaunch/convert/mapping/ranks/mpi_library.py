@@ -36,7 +36,7 @@ _NAMED = {
     # Its launcher is PALS, which is a module of its own (mpiexec(1) of HPE Cray PALS).
     CRAY: re.compile(r"cray[-_](?:mpich|pals)"),
     INTEL_MPI: re.compile(
-        r"intel[-_/]?mpi(?![a-z])|(?:^|/)mpi/intel(?:64)?(?:/|$)|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|"
+        r"intel[-_]?(?:20\d\d)?[-_/]?mpi(?![a-z])|(?:^|/)mpi/intel(?:64)?(?:/|$)|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|"
         r"oneapi.*(?<![a-z])mpi(?![a-z])|" + _CHAIN.format(names="intel|intelcuda|gimkl|gimpi")
     ),
     MVAPICH2: re.compile(r"mvapich"),
