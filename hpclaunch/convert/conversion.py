@@ -207,7 +207,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     job = write(draft, [each.name for each in inputs], options.sets)
     findings = [*draft.findings, *of_arguments]
     told = _of_lines(draft, findings)
-    of_lines = account(reading, told)
+    of_lines = account(draft.walked or reading, told)
     if inner.of_submitted:
         of_lines += account(structs.replace(inner, statements=inner.of_submitted, unclear=()), told)
     found = _told([*findings, *of_lines], secrets)

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Finding, Kind, Place
 from hpclaunch.values.yamltext import flow
 
@@ -65,6 +66,9 @@ class Draft:
         self.of_script: dict[Finding, int] = {}  # those that say the script's nodes, where its run has others
         self.refused = ""
         self.not_given = ""  # the name of a script that a job is, and that is not among the files
+        self.walked: ShellReading | None = (
+            None  # with sizes that only the launch tells, where it was walked anew
+        )
         self.by_scripts: dict[str, Place] = {}  # variables that the ranks' own scripts set, with a line
         self.to_fill_in: set[str] = set()  # variables for what others fill in: no shell has them
         self.secrets: dict[str, str] = {}  # values of secrets that no text has beside their names, with these

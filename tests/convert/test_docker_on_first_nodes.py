@@ -108,3 +108,20 @@ def test_a_program_that_the_container_of_others_runs_is_no_sleeper(idle: str, ki
     (said,) = (each for each in found.findings if each.what.startswith("docker run"))
     assert said.kind == kind
     assert ("the job does not start it" in said.why) == (kind == "left")
+
+
+@pytest.mark.parametrize(("nodes", "reached"), [(3, "./both"), (1, "./single")])
+def test_a_way_that_the_script_does_not_take_with_its_nodes_is_said_to_be_that(
+    nodes: int, reached: str
+) -> None:
+    text = (
+        f"#!/bin/bash\n#SBATCH -N {nodes} --gpus-per-node=8 -t 5\n"
+        "for h in $(scontrol show hostnames); do ssh $h docker run -d --name c lab/t:1 sleep infinity; done\n"
+        'if [[ "$SLURM_NNODES" -gt 1 ]]; then ./both here\nelse ./single here\nfi\n'
+        f"docker exec c mpirun -np {nodes * 8} -hostfile h ./till\n"
+    )
+    found = convert(classified({"run.sub": text}), Options({})).findings
+    other = "./single" if reached == "./both" else "./both"
+    (not_taken,) = [each for each in found if each.what.startswith(f"{other} here")]
+    assert "does not come to it" in not_taken.why
+    assert not any("does not come to it" in each.why and reached in each.what for each in found)

@@ -110,12 +110,14 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put the job into the draft."""
     if is_of_slurm(reading) and any(each.name == "array" for each in of_batch(reading)):
         arrays.put(reading, draft, options, _convert)
+        draft.walked = None  # it is that of one index, and others may come to other lines
     else:
         _convert(reading, draft, options)
 
 
 def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
-    reading = config_env.told(unwrapped(sizes.told(reading, draft, options)))
+    draft.walked = sizes.told(reading, draft, options)
+    reading = config_env.told(unwrapped(draft.walked))
     steps = started(reading)
     main = main_of(steps)
     if main is None:  # nothing else of the script is in a container
