@@ -109,3 +109,25 @@ def test_a_line_for_each_node_is_one_run(rank: str, first: object, second: objec
     assert asked is not is_one
     its = [each.places[0].line for each in found.findings if "run on another node" in each.why]
     assert its == ([2] if is_one else [])
+
+
+@pytest.mark.parametrize("start", ["torchrun_jsc", "python -u -m torchrun_jsc"])
+def test_the_one_of_juelich_is_torchs(start: str) -> None:
+    job = _job(f"#SBATCH -N 2 --gres=gpu:4\nsrun {start} --nnodes=2 --nproc_per_node=4 till.py")
+    assert (job["nodes"], job["ranks_per_node"], job["rendezvous"]) == ("2", "4", "torch")
+    assert job["command"] == ["python", "-u", "till.py"]
+
+
+@pytest.mark.parametrize(
+    ("command", "is_said"),
+    [
+        ("lab_run --nproc_per_node=4 till.py", True),
+        ('bash -c "lab_run --nproc-per-node 4 till.py"', True),
+        ("torchrun --nproc_per_node=4 till.py", False),
+        ("python till.py --nproc 4", False),
+    ],
+)
+def test_a_program_with_torchruns_option_may_start_ranks_of_its_own(command: str, *, is_said: bool) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --gres=gpu:4\nsrun --mpi=none {command}\n"
+    found = convert(classified({"run.sub": text}), Options({})).findings
+    assert any("it has an option of torchrun" in each.why for each in found) is is_said

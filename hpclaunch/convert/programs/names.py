@@ -28,12 +28,12 @@ BY_OTHER_MPI = ("charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm", "mpiexec_mpt
 # Launchers of other schedulers, which jsrun.py reads. Its others have names that stand for other things too.
 BY_JSRUN = ("jsrun", "aprun", "flux")
 BY_MPI = (*BY_MPIRUN, "horovodrun", *BY_OTHER_MPI)
-GPU_LAUNCHERS = ("torchrun", "deepspeed", "accelerate", "composer", "colossalai", "baguarun")
+GPU_LAUNCHERS = ("torchrun", "torchrun_jsc", "deepspeed", "accelerate", "composer", "colossalai", "baguarun")
 # Those that Python starts by their module (python -m).
 GPU_MODULES = (
     *("torch.distributed.launch", "torch.distributed.run", "deepspeed.launcher.runner"),
     *("accelerate.commands.launch", "bagua.distributed.launch", "bagua.distributed.run"),
-    "oneflow.distributed.launch",
+    *("oneflow.distributed.launch", "torchrun_jsc"),
 )
 BY_TORCH = (*GPU_LAUNCHERS, *GPU_MODULES)
 DOCKERS = ("docker", "nvidia-docker", "podman", "podman-hpc")

@@ -74,6 +74,7 @@ _OF_PHP = frozenset(
 MODULES: dict[str, tuple[str, Table]] = {
     "torch.distributed.launch": ("torch.distributed.launch", _RUN),
     "torch.distributed.run": ("torchrun", _RUN),
+    "torchrun_jsc": ("torchrun", _RUN),
     "deepspeed.launcher.runner": ("deepspeed", _DEEPSPEED),
     "accelerate.commands.launch": ("accelerate", accelerate.OPTIONS),
     "bagua.distributed.launch": ("bagua.distributed.launch", _BAGUA),
@@ -87,13 +88,16 @@ _OF_USER = "/.local/bin"
 # Options of the interpreter that take a word (python -W ignore).
 _PYTHON = table(((1, "W X"), (0, "u O OO B E I q s S v d i P x b")))
 
+# Jülich's has all options of torch's, and mends names of hosts (https://github.com/HelmholtzAI-FZJ/torchrun_jsc).
+_TORCHRUNS = ("torchrun", "torchrun_jsc")
+
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     """The layer "torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate", "composer"
     or another of `PER_GPU`, and the command that it starts for each GPU, as it starts it. A layer without a
     program where Python starts something else."""
     first = program_of(words)
-    if first == "torchrun":
+    if first in _TORCHRUNS:
         return _launcher("torchrun", _RUN, _python(words[0]), words[1:])
     if first == "deepspeed":
         return _launcher("deepspeed", _DEEPSPEED, _python(words[0]), words[1:])

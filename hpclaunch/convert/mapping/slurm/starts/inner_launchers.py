@@ -1,6 +1,7 @@
 """Launchers that what each rank executes starts: srun mpirun ..., a text for a shell, or a given script,
 with torchrun in it."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
@@ -12,7 +13,7 @@ from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.values import Value
+from hpclaunch.readback.shell.values import Value, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
@@ -27,11 +28,15 @@ _MAY = (
     "composer",
 )
 
+_OF_TORCHRUN = re.compile(r"--(?:nproc|nprocs)[-_]per[-_]node\b\S*(?:\s+[^\s-]\S*)?")
+_MOST, _LONGEST = 200, 10_000  # words that are looked at, and characters of each
+
 
 def say(reading: ShellReading, run: Step, found: Allocation, scripts: Sequence[Source], draft: Draft) -> None:
     """Say that the job counts, places and binds none of the processes that such a launcher starts."""
     command, starter = next(_started(reading, run, scripts), (run.command, None))
     if starter is None:
+        _say_like_torchrun(run, draft)
         return
     by = "srun" if any(layer.program == "srun" for layer in layers(run.command.words)) else "the command"
     places = tuple(dict.fromkeys((run.command.place, command.place)))
@@ -43,6 +48,17 @@ def say(reading: ShellReading, run: Step, found: Allocation, scripts: Sequence[S
         why = f"how many nodes: {told.what} says another number than where it is started, {nodes}"
         todo = f"correct `nodes`, or {told.what} in the command"
         draft.say("question", places, told.what, why=why, todo=todo)
+
+
+def _say_like_torchrun(run: Step, draft: Draft) -> None:
+    """Say of a program that nobody knows here, and that has torchrun's own options, what it may do."""
+    if any(map(launchers.is_launcher, run.inner)):
+        return
+    found = _OF_TORCHRUN.search(" ".join(shown(word)[:_LONGEST] for word in run.words[:_MOST]))
+    if found is not None:
+        why = "it has an option of torchrun: where it starts ranks of its own the job counts none of them"
+        todo = "write ranks_per_node, rendezvous and a command without it, where they are to be the job's"
+        draft.say("question", (run.command.place,), found[0], why=why, todo=todo)
 
 
 def say_in(script: Source, by: str, place: Place, draft: Draft) -> None:
