@@ -142,25 +142,27 @@ def put_in(sources: Sequence[Source], draft: Draft) -> list[Source]:
 
 
 def _lines(source: Source, draft: Draft) -> Iterator[str]:
-    goes_on = launches = False
+    goes_on, start = False, ""  # of a command, whose first line tells whether it launches something
     until = ""  # the end of a text for people
+    forms = [form for form in _FORMS if form.mark in source.text]
+    marks = re.compile("|".join({re.escape(form.mark) for form in forms}) or r"(?!)")
     for number, line in enumerate(source.text.split("\n"), 1):
         if until and _LAUNCH.match(line) is None and not line.startswith("#SBATCH"):
             until = "" if line.strip() == until else until
             yield line
             continue
-        if text := _TEXT_FOR_PEOPLE.match(line):
+        if "<<" in line and (text := _TEXT_FOR_PEOPLE.match(line)):
             until = text[2]
-        launches = launches if goes_on else _LAUNCH.match(line) is not None
-        goes_on = line.endswith("\\")
-        if found := _OF_DIRECTIVE.match(line):
+        start, goes_on = start if goes_on else line, line.endswith("\\")
+        if line.startswith("#") and (found := _OF_DIRECTIVE.match(line)):
             why, todo = _BY_PEOPLE[0], f"{_BY_PEOPLE[1]}, or write what it says in the job file"
             place = Place(source.name, number)
             draft.say("repaired", [place], found[2], became="nothing", why=why, todo=todo)
             line = found[1] + line[found.end() :]
-        if not line.lstrip().startswith("#"):
+        if marks.search(line) and not line.lstrip().startswith("#"):
+            launches = _LAUNCH.match(start) is not None
             marked = line.replace("<<", "")  # a here-document fills nothing in
-            for form in _FORMS:
+            for form in forms:
                 if form.mark in marked and (launches or not form.of_launch):
                     line = _filled(line, form, Place(source.name, number), draft)
         yield line
