@@ -34,6 +34,7 @@ _SEARCH = "[[ $V =~ a ]] && srun {1} =~"
 
 
 @example([("A", "?([!a])", _FORM), ("A", "[^a]", _CASE), ("a", "!([B])", _FORM)], True)
+@example([("", "*+(*)", _FORM), ("", "*@(a|*)", _FORM)], False)  # bash 5.2: they do not match
 @given(
     st.lists(st.tuples(_TEXTS, _PATTERNS, st.sampled_from([_FORM, _CASE, _SEARCH])), min_size=1, max_size=30),
     st.booleans(),

@@ -17,7 +17,7 @@ LAST_HERE = "lastpipe"
 # Commands & Pipelines".
 HERE_BY_ITSELF = frozenset(("ksh", "ksh93", "zsh"))
 # A group that may be nothing, behind a *: bash itself finds A in *?() and not in *+(), nor in *!(?).
-EMPTY_BEHIND_ANY = re.compile(r"\*.*(?:[?*+@!]\((?:[^()]*\|)?[|)]|!\()")
+EMPTY_BEHIND_ANY = re.compile(r"\*.*(?:[?*+@!]\((?:[^()]*\|)?\**[|)]|!\()")
 # A pattern that no file matches is nothing, or ends the command.
 NO_FILES = frozenset(("nullglob", "failglob"))
 _CONTRARY = re.compile(r"\[[!^]|!\(")
