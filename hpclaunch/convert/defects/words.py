@@ -112,14 +112,14 @@ def _split_anew(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
 
 def _test_without_blank(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
     """if ["$A" -eq 1], and [ "$A" -eq 1]: of both the shell makes no test."""
-    words = [parsed.text(word) for word in call.args]
-    if _GLUED.match(words[0]) and words[-1].endswith("]"):
+    first, last = parsed.text(call.args[0]), parsed.text(call.args[-1])
+    if _GLUED.match(first) and last.endswith("]"):
         why = "a blank is missing behind [: the shell looks for a program of that name, and it never holds"
-    elif words[0] == "[" and words[-1] != "]" and words[-1].endswith("]"):
+    elif first == "[" and last != "]" and last.endswith("]"):
         why = "a blank is missing before ]: the test is an error each time, and it never holds"
     else:
         return
-    yield Finding("defect", (parsed.place(call),), f"`{shown(' '.join(words))}`", why=why)
+    yield Finding("defect", (parsed.place(call),), f"`{shown(parsed.text(call))}`", why=why)
 
 
 def _does_not_go_on(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:

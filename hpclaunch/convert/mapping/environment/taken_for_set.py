@@ -39,11 +39,9 @@ def say(reading: ShellReading, draft: Draft) -> None:
 
 def _say_others(reading: ShellReading, draft: Draft, inherited: Collection[str]) -> None:
     """The same of those that a test decides by, and that the job takes from nobody."""
-    of_job = {str(key[1]) for key in draft.facts if key[0] == "env" and len(key) > 1}
+    of_job = {str(key[1]) for key in draft.facts if key[0] == "env" and len(key) > 1}.union(inherited)
     of_job |= {str(fact.value) for key, fact in draft.facts.items() if key[0] == "secrets"}
-    others = [
-        name for name in reading.taken if name not in of_job | set(inherited) and not _LISTS.search(name)
-    ]
+    others = [name for name in reading.taken if name not in of_job and not _LISTS.search(name)]
     for name in others[:_MOST]:
         why = f"nobody gave {name}, and a test that decides by it has it set, as other lines read it so"
         todo = f"where the operator had not set it convert again with --env {name}="
