@@ -78,6 +78,25 @@ def test_a_launcher_that_is_a_worker_as_well_has_gpus_for_its_ranks() -> None:
 
 
 @pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ("{limits: {nvidia.com/gpu: 2}}", "its ranks had 2 GPUs, those of a worker 4"),
+        ("{}", "its ranks had 0 GPUs, those of a worker 4"),
+    ],
+)
+def test_a_launcher_whose_ranks_have_other_gpus_than_a_worker_is_told(limits: str, said: str) -> None:
+    text = (HERE / "launcher-as-worker.yaml").read_text("utf-8")
+    left = [row for row in findings(converted(text)) if row[0] == "left"]
+    assert left == []
+    other = converted(
+        text.replace(
+            "resources: {limits: {nvidia.com/gpu: 4}}}\n    Worker", f"resources: {limits}}}\n    Worker"
+        )
+    )
+    assert [each.why.partition(":")[0] for each in other.findings if each.kind == "left"] == [said]
+
+
+@pytest.mark.parametrize(
     ("bounds", "value"),
     [
         ("", 1),

@@ -58,6 +58,8 @@ def _gpus(workload: Workload, variables: dict[str, Variable], draft: Draft) -> C
         is_worker = workload.root.get("spec", "runLauncherAsWorker")
         if is_worker is None or not is_worker.truth():
             _of_launcher(workload.starter.container, draft)
+        elif found.value is not None:
+            _of_launcher_with_ranks(workload.starter.container, is_worker, found.value, draft)
     annotations = workload.ranks.template.get("metadata", "annotations")
     for name, field in annotations.fields() if annotations is not None and found.value == 0 else ():
         if name in _FRACTIONS:
@@ -193,6 +195,23 @@ def _of_launcher(container: Field, draft: Draft) -> None:
         if is_gpu(name) and field.number():
             why = "mpirun's own pod has no rank: the GPU stood idle, and was taken from others"
             draft.say("defect", [field.at], f"the launcher's {name}", why=why)
+
+
+def _of_launcher_with_ranks(container: Field, is_worker: Field, of_worker: int, draft: Draft) -> None:
+    """A launcher whose pod has ranks too is a node like the others, or is said not to be."""
+    limits = container.get("resources", "limits")
+    fields = [field for name, field in limits.fields() if is_gpu(name)] if limits is not None else []
+    own = sum(field.number() or 0 for field in fields)
+    if own == of_worker:
+        for field in fields:
+            draft.say(
+                "replaced", [field.at], f"{own} GPUs of the launcher", why="its node is like the others"
+            )
+        return
+    places = [field.at for field in fields] or [is_worker.at]
+    why = f"its ranks had {own} GPUs, those of a worker {of_worker}: all nodes of a job are alike"
+    todo = f"see whether a node with {of_worker} GPUs is what its ranks need"
+    draft.say("left", places, "GPUs of the launcher", why=why, todo=todo)
 
 
 def _ranks(
