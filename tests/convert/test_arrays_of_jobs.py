@@ -124,6 +124,27 @@ def test_a_script_that_does_without_an_array_has_its_own_value_then() -> None:
     assert not [words for words in commands if "all" in words]
 
 
+@pytest.mark.parametrize(
+    ("guard", "uses"),
+    [
+        ("${SLURM_ARRAY_TASK_ID:-}", "--fold $SLURM_ARRAY_TASK_ID"),
+        ("${SLURM_ARRAY_TASK_ID:-}", "--net ${NETS[$SLURM_ARRAY_TASK_ID]}"),
+        ("${SLURM_ARRAY_TASK_ID:-}", "--net all"),
+        ("$SLURM_ARRAY_TASK_ID", "--fold $SLURM_ARRAY_TASK_ID"),
+    ],
+)
+def test_a_script_that_ends_without_an_array_is_read_as_one(guard: str, uses: str) -> None:
+    lines = f'if [[ -z "{guard}" ]]; then\n  echo "give --array" >&2\n  exit 1\nfi\n{RUN} {uses}\n'
+    text = (f"{HEAD.format(array='')}NETS=(x y)\n{lines}").replace("#SBATCH --array=\n", "")
+    found = convert(classified({"run.sub": text}), Options({}))
+    (asked,) = [each for each in found.findings if each.kind == "question"]
+    assert asked.key == ("command" if "$" in uses else "")
+    assert "SBATCH_ARRAY_INX" in f"{asked.why}{asked.todo}"
+    again = convert(classified({"run.sub": text}), Options({"SBATCH_ARRAY_INX": "0-1"}))
+    assert again.is_complete
+    assert [len(each.points) for each in variants(parse_job(again.job, "job.yaml", "/"))] == [2]
+
+
 def _asked(job: str) -> str:
     return next(line for line in job.splitlines() if line.startswith("command:"))
 

@@ -97,7 +97,9 @@ class LenientExpander(Expander):
         return name not in self._walker.wanted
 
     def _is_of_no_option(self, name: str) -> bool:
-        """Whether it is one that Slurm sets by an option that nobody gave."""
+        """Whether it is one that Slurm sets by an option that nobody gave, and the script goes on without."""
+        if name in self._walker.required:
+            return False
         if name in slurm_options.OF_ARRAYS and self.state.get(slurm_options.BY_VARIABLE) is not None:
             return False
         return slurm_options.is_unset(name, self._walker.files.sources)

@@ -21,6 +21,7 @@ from hpclaunch.convert.mapping.words.made import OF_INDEX
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.shell.slurm_options import BY_VARIABLE, OF_ARRAYS
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import ARRAY_TASK
 
@@ -58,6 +59,8 @@ def put(reading: ShellReading, draft: Draft, options: Options, convert: Convert)
     indices = indices_of(asked.text) if asked is not None else None
     if asked is None or indices is None:
         convert(whole, draft, options)
+        if asked is None:
+            _say_wanted(whole, draft)
         return
 
     def of(index: int | None) -> ShellReading:
@@ -92,6 +95,16 @@ def put(reading: ShellReading, draft: Draft, options: Options, convert: Convert)
         why = "in the ranks they are those of the points, which count from 0"
         todo = f"where a rank's own text reads them, compare {ARRAY_TASK} with the original's numbers"
         draft.say("left", asked.places, ", ".join(used), why=why, todo=todo)
+
+
+def _say_wanted(reading: ShellReading, draft: Draft) -> None:
+    """A script that ends where it is no array of jobs, and of which no line says what array it is."""
+    name = next((each for each in OF_ARRAYS if each in reading.required), "")
+    places = reading.wanted.get(name, ())
+    if places and not any(BY_VARIABLE in f"{each.why}{each.todo}" for each in draft.findings):
+        why = f"which array of jobs it is: the script ends where it has no {name}, and no line asks for one"
+        todo = f"convert again with --env {BY_VARIABLE}=1-8"
+        draft.say("question", places, name, why=why, todo=todo)
 
 
 def _unsay_left(draft: Draft) -> None:
