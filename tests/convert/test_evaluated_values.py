@@ -1,6 +1,8 @@
 """Values that a script computes with programs and tests: the walk gives commands the words that bash, run for
 real, gives them."""
 
+import os
+import pwd
 import subprocess
 from pathlib import Path
 
@@ -269,3 +271,30 @@ def test_a_script_ends_with_the_words_that_bash_reads_there(end: str, tmp_path: 
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     ran = subprocess.run(["bash", script], env=environment, capture_output=True, text=True, check=True)
     assert loaded(convert(classified({"run.sub": text}), Options({})).job)["command"] == ran.stdout.split()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'OWN=`eval echo "~$USER"`\nsrun ./show $OWN/data',
+        "eval OWN=~$LOGNAME\nsrun ./show $OWN/data",
+        'eval "OWN=/opt:~$USER/bin"\nsrun ./show $OWN',
+        "srun ./show ~$USER/data",
+        "srun bash -c './show ~$USER/data'",
+        'srun bash -c "./show ~$USER/data"',
+    ],
+)
+def test_a_home_folder_is_of_a_name_where_a_shell_reads_the_name_anew(lines: str, tmp_path: Path) -> None:
+    own = pwd.getpwuid(os.getuid())
+    names = {"USER": own.pw_name, "LOGNAME": own.pw_name, "HOME": own.pw_dir}
+    (tmp_path / "show").write_text('#!/bin/sh\necho "$1"\n')
+    (tmp_path / "show").chmod(0o700)
+
+    def said(*words: str) -> str:
+        environment = {**names, "PATH": os.environ["PATH"]}
+        return subprocess.check_output(words, env=environment, cwd=tmp_path, text=True)
+
+    text = f"#!/bin/bash\n#SBATCH -N1 -n1 --gres=gpu:1 -t 5\n{lines}\n"
+    command = loaded(convert(classified({"run.sub": text}), Options({})).job)["command"]
+    words = ["/bin/sh", "-c", command] if isinstance(command, str) else command
+    assert said(*words) == said("bash", "-c", f'srun() {{ "$@"; }}\n{lines}')

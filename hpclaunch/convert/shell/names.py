@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
@@ -11,7 +11,7 @@ from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.pieces import Literal, Parameter, Word
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.statements import Simple
-from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, join, known, shown
+from hpclaunch.readback.shell.values import IfSet, Names, Part, Unknown, Value, join, known, shown
 
 _NAMES = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)", re.ASCII)
 _IN_ARITHMETIC = re.compile(r"\(\((.*?)\)\)", re.DOTALL)
@@ -19,6 +19,8 @@ STANDS = "_hpclaunch_"  # and a number: the name of a part that is not known
 _STANDS_IN = re.compile(rf"\$\{{({STANDS}\d+)\}}")
 _WHICH = re.compile(r"(?:\$\(|`)\s*(?:which|command -v|type -[pP])\s+([\w.+-]+)\s*(?:\)|`)")
 FOLDER_OF = re.compile(r"\$\(dirname \$\(which ([\w.+-]+)\)\)")
+_BEFORE_NAME = re.compile(r"(?:^|[\s=:;&|(])~$")
+_OWN = ("USER", "LOGNAME")  # whose home folder is HOME
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -68,6 +70,20 @@ def as_given(written: str, unknown: Mapping[str, Unknown | IfSet | Names]) -> st
     return _STANDS_IN.sub(lambda name: shown((unknown[name[1]],)) if name[1] in unknown else name[0], written)
 
 
+def _with_homes(value: Value) -> Iterator[Part]:
+    """The parts, with the home folder that the shell which reads them makes of a ~ and a name put in behind
+    it: `eval echo ~$USER`, which the shell that puts the name in does not do."""
+    parts = list(value)
+    for index, part in enumerate(parts[1:]):
+        before = parts[index]
+        if not (isinstance(before, str) and isinstance(part, Unknown) and _BEFORE_NAME.search(before)):
+            continue
+        parts[index] = before[:-1]
+        is_own = part.kind == "variable" and part.name in _OWN
+        parts[index + 1] = Unknown("variable", "HOME") if is_own else Unknown("home", f"~{shown((part,))}")
+    yield from parts
+
+
 def with_names(
     value: Value, is_another: Callable[[str], bool] = lambda name: False, first: int = 0
 ) -> tuple[str, dict[str, Unknown | IfSet | Names]]:
@@ -79,7 +95,7 @@ def with_names(
     named: list[tuple[int, int]] = []  # which of them are names, and where they begin
     unknown: dict[str, Unknown | IfSet | Names] = {}
     length = 0
-    for part in value:
+    for part in _with_homes(value):
         text = part if isinstance(part, str) else ""
         if isinstance(part, Unknown) and part.kind == "variable" and not is_another(part.name):
             text = f"${{{part.name}}}"
