@@ -273,11 +273,12 @@ def test_of_two_containers_in_different_ways_of_the_script_none_is_taken_unasked
     assert "decides it, which is not told" in report_of(found)
 
 
-def test_a_container_that_may_not_be_started_is_no_step() -> None:
+@pytest.mark.parametrize("folder", ["", "/home/me/jobs/"])
+def test_a_container_that_may_not_be_started_is_no_step(folder: str) -> None:
     once = "if grep -q new state; then docker run reg/x:1 ./prepare; fi\nsync && docker run reg/x:1 ./look"
     run = "srun docker run reg/x:1 python train.py"
     text = f"#!/bin/bash\n#SBATCH -N 1 --gpus-per-node=4 -t 60\n{once}\n{run}\n"
-    found = converted({"run.sub": text})
+    found = converted({f"{folder}run.sub": text})
     assert [each["run"] for each in job_of(found)["setup"]] == [["./look"]]
     left = [each.why for each in found.findings if each.kind == "left" and "prepare" in each.what]
     assert left == ["whether it runs depends on something that is not told (run.sub:3: if grep -q new state)"]

@@ -89,7 +89,8 @@ def _names_host(command: Command) -> str:
 
 def of_condition(condition: str) -> tuple[str, str]:
     """Why a job has no step for what is done on that condition, and what to do."""
+    place, colon, written = condition.partition(": ")
     return (
-        f"whether it runs depends on something that is not told ({condition})",
+        f"whether it runs depends on something that is not told ({place.rpartition('/')[2]}{colon}{written})",
         "add it to setup, before_each or after if the job needs it, or convert again with --env",
     )
