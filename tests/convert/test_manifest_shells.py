@@ -108,3 +108,38 @@ def test_a_text_that_stands_as_it_is_tells_with_the_line_of_each_word() -> None:
         _FOLDED.replace(">-", "|").replace("mpirun\n      -np", "mpirun -np").replace("3\n      ./", "3 ./")
     )
     assert str(draft.facts[("mpi",)].places[0]) == "job.yaml:14"
+
+
+def _input(launcher: str) -> tuple[str, list[str]]:
+    """The command, and what is said of the launcher's input."""
+    draft = of_shell(launcher, 4)
+    said = [each.what for each in draft.findings if each.what.startswith("its input") and each.kind == "left"]
+    command = job(draft)["command"][0]
+    return command if isinstance(command, str) else " ".join(command), said
+
+
+@pytest.mark.parametrize(
+    ("launcher", "command", "said"),
+    [
+        ("mpirun -np 4 ./melt < in.melt", "./melt", ["its input: in.melt"]),
+        ("time mpirun -np 4 ./melt < in.melt", "./melt", ["its input: in.melt"]),
+        ("mpirun -np 4 ./melt < in.melt | tee melt.log", "./melt", ["its input: in.melt"]),
+        ("mpirun -np 4 ./melt $REST < in.melt > melt.log", "./melt $REST", ["its input: in.melt"]),
+        ("mpirun -np 4 ./melt <<END\n1 2\nEND", "./melt", ["its input, a text in the script"]),
+        ("mpirun -np 4 ./melt <<< '3'", "./melt", ["its input, a text in the script"]),
+        ("torchrun --nproc-per-node 4 fit.py < in.txt", "python -u fit.py", ["its input: in.txt"]),
+        ("for t in 1 2; do mpirun -np 4 ./melt < in.melt; done", "./melt", ["its input: in.melt"]),
+        ("mpirun -np 4 ./melt < /dev/null", "./melt", []),
+        ("./prepare < in.melt\nmpirun -np 4 ./melt", "./melt", []),
+    ],
+)
+def test_what_a_launcher_reads_is_said_as_no_rank_reads_it(
+    launcher: str, command: str, said: list[str]
+) -> None:
+    assert _input(launcher) == (command, said)
+
+
+def test_a_shell_that_reads_its_script_is_asked_for() -> None:
+    draft = of_shell("mpirun -np 4 bash < ranks.sh", 4)
+    assert [each.key for each in draft.findings if each.kind == "question" and each.key] == ["command"]
+    assert "ranks.sh" in next(each.why for each in draft.findings if each.key == "command")

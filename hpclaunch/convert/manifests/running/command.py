@@ -14,6 +14,7 @@ from hpclaunch.convert.manifests.running.shelltext import ShellText
 from hpclaunch.convert.manifests.running.steps import LOOK
 from hpclaunch.convert.manifests.running.units import Unit, bare
 from hpclaunch.convert.mapping.around import other_runs
+from hpclaunch.convert.mapping.around.beyond import say_input
 from hpclaunch.convert.mapping.around.preparations import Candidate, ask, prepares
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.words.texts import NOTHING, line
@@ -82,6 +83,7 @@ def put(
         _variables(workload, launch, launch.shell, draft)
         _ask_for_run(launch, launch.shell, draft)
         _say_login(launch, draft)
+    _say_inputs(launch, draft)
     _made_by_each(launch, draft)
     if launch.gets_local_rank:
         why = "a program that reads LOCAL_RANK from its environment needs it no more"
@@ -97,6 +99,19 @@ def _say_login(launch: Launch, draft: Draft) -> None:
         why = "the launcher began with what /etc/profile and ~/.profile of its image set; the ranks do not"
         todo = "where the program needs it (an environment of conda) let the command be bash -lc '...'"
         draft.say("left", launch.whole, f"{launch.shell_words[0]} {options[0]}", why=why, todo=todo)
+
+
+def _say_inputs(launch: Launch, draft: Draft) -> None:
+    """What the launcher reads, which no rank does."""
+    if launch.looped is not None:
+        run = launch.looped.command
+        if run.stdin or run.reads is not None:
+            file = "" if run.stdin else shown(run.reads)
+            say_input(file, launch.inner, run.place, _what(launch), draft)
+    elif launch.outer and launch.unit is not None and launch.shell_place is not None:
+        for file in steps.inputs(launch.unit):
+            place = line_in(launch.shell_place, launch.unit.line)
+            say_input(file, launch.inner, place, _what(launch), draft)
 
 
 def _ask_for_work(launch: Launch, command: str, draft: Draft) -> None:
@@ -251,10 +266,9 @@ def _as_written(launch: Launch, unit: Unit) -> str:
         same += 1
     added = line(launch.inner[: len(launch.inner) - same]).value if same < len(launch.inner) else ()
     before = added if isinstance(added, str) else " ".join(added)
-    data = unit.text.encode()
+    # Behind the words stand redirections and pipes of the launcher, which no rank has.
+    data = unit.text.encode()[: unit.words_end - unit.start]
     tail = data[offsets[len(offsets) - same] - unit.start :].decode("utf-8", "replace") if same else ""
-    if unit.piped:
-        tail = tail.rsplit("|", unit.piped.count("|") + 1)[0]
     return " ".join(filter(None, (before, tail.strip().removesuffix(";").strip())))
 
 

@@ -17,7 +17,7 @@ from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import MPI, layers, starts_ranks
 from hpclaunch.convert.shell.folder import FOLDERS
 from hpclaunch.convert.words_of_statements import TO_FILE
-from hpclaunch.readback.shell import inside, shfmt
+from hpclaunch.readback.shell import inside, shfmt, tree
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Kind, Place
@@ -26,6 +26,7 @@ from hpclaunch.values.errors import HpclaunchError
 # Commands in front of a launcher that only look, or wait for what hpclaunch waits for itself.
 LOOK = that("says", "looks", "devices") | {"set", "cd", "ulimit"}
 _READS = frozenset(("read", "mapfile", "readarray"))  # they set variables of the shell
+_FROM = frozenset(("<", "<<", "<<-", "<<<"))
 _OF_RANKS = (*rendezvous.COMPUTED, INDEX)
 _USED = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _TAKES_HOSTS = re.compile(r"--?(?:host|machine)_?file(?:=|$)")
@@ -67,19 +68,35 @@ def _asks(unit: Unit) -> bool:
 
 def outputs(unit: Unit) -> list[str] | None:
     """The files that keep its output, which ranks may read; None where that cannot be told."""
-    if ">" not in unit.text:
+    found = _redirections(unit, ">")
+    if found is None:
+        return None
+    return [to for op, to in found if op in TO_FILE and not to.startswith("/dev/")]
+
+
+def inputs(unit: Unit) -> list[str]:
+    """The files that it reads as its input, "" for a text that stands here."""
+    return [source * (op == "<") for op, source in _redirections(unit, "<") or () if op in _FROM]
+
+
+def _redirections(unit: Unit, sign: str) -> list[tuple[str, str]] | None:
+    """The redirections of a command, or of the first of a pipe, by their operators; None where they cannot be
+    told. `sign` is in those that are looked for."""
+    if sign not in unit.text:
         return []
     try:
         file, source = shfmt.parsed(inside(unit.text), 1)
     except (ScriptError, HpclaunchError):
         return None
-    targets = [
-        shfmt.written(source, each.word.pos.offset, each.word.end.offset)
-        for statement in file.stmts
-        for each in statement.redirs
-        if each.op in TO_FILE and each.word is not None
-    ]
-    return [each for each in targets if not each.startswith("/dev/")]
+    found = []
+    for statement in file.stmts:
+        first = statement
+        while sign == "<" and isinstance(first.cmd, tree.BinaryCmd) and first.cmd.x is not None:
+            first = first.cmd.x
+        for each in first.redirs:
+            if each.word is not None:
+                found.append((each.op, shfmt.written(source, each.word.pos.offset, each.word.end.offset)))
+    return found
 
 
 class _Told(Struct, frozen=True):

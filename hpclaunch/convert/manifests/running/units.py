@@ -22,7 +22,7 @@ class Unit(Struct, frozen=True):
     its output goes through, `exports` variables that it sets; `by_export`: by the command export or its like,
     of which `marks` are the names without a value; `sets` are the names that it sets in another way, or to
     what depends on more; `simple`: there is nothing beside its words. `rest` is where each word begins in the
-    source, `lines` on which line, from 0 as `line`."""
+    source and `words_end` where the last one ends, `lines` on which line, from 0 as `line`."""
 
     text: str
     start: int
@@ -37,6 +37,7 @@ class Unit(Struct, frozen=True):
     by_export: bool = False
     marks: tuple[str, ...] = ()
     sets: frozenset[str] = frozenset()
+    words_end: int = 0
 
 
 def units_of(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
@@ -66,7 +67,12 @@ def units_of(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
             piped = text_of(source, command.y.pos.offset, command.y.end.offset)
             # What stands in front of its words is the command's alone, and sets nothing of the text's.
             own = inner.exports if inner.words else ()
-            yield Unit(text, start, end, line, inner.words, own, piped, rest=inner.rest, lines=inner.lines)
+            yield replace(
+                Unit(text, start, end, line, inner.words, own, piped),
+                rest=inner.rest,
+                lines=inner.lines,
+                words_end=inner.words_end,
+            )
             return
     yield _one(statement, source)
 
@@ -114,6 +120,7 @@ def _one(statement: tree.Stmt, source: bytes) -> Unit:
         lines=lines,
         by_export=by_export,
         marks=marks,
+        words_end=command.args[-1].end.offset if words and isinstance(command, tree.CallExpr) else 0,
         sets=frozenset() if words else frozenset(_names_set(command)) - {name for name, _ in exports},
     )
 

@@ -328,18 +328,28 @@ def _input(run: Step, draft: Draft) -> None:
     command = run.command
     if not command.stdin and command.reads is None:
         return
-    if script_of(command.stdin, run.words) or known(command.reads or ()) == "/dev/null":
+    if not script_of(command.stdin, run.words):
+        file = shown(command.reads) if command.reads else ""
+        say_input(file, run.words, command.place, run.text, draft, is_script=command.stdin is None)
+
+
+def say_input(
+    file: str, words: Sequence[Value], place: Place, what: str, draft: Draft, *, is_script: bool = True
+) -> None:
+    """What becomes of a launcher's input: `file` is that which it reads, "" for a text; `is_script`: a shell
+    among `words`, which each rank executes, reads its script there."""
+    if file == "/dev/null":
         return
-    if command.stdin is None and _reads_script(run.words):
-        told = f"{shown(run.words[0])} reads it from {shown(command.reads or ())}"
+    if is_script and _reads_script(words):
+        told = f"{shown(words[0])} reads it from {file or 'a text in the script'}"
         todo = "name that file in the command, by its path where the ranks are: bash FILE"
         draft.unsay(("command",))
-        draft.ask(("command",), f"what each rank executes: {told}", (command.place,), run.text, todo=todo)
+        draft.ask(("command",), f"what each rank executes: {told}", (place,), what, todo=todo)
         return
     draft.say(
         "left",
-        (command.place,),
-        f"its input: {shown(command.reads)}" if command.reads else "its input, a text in the script",
+        (place,),
+        f"its input: {file}" if file else "its input, a text in the script",
         why="ranks read nothing from standard input",
         todo="name a file in the command, or let a shell read it: sh -c 'program < file'",
     )
