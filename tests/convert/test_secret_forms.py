@@ -185,6 +185,8 @@ def test_no_output_has_what_the_operator_exports_as_a_login(tmp_path: Path) -> N
         "--data.image_key jpg2 --train.label_key=caption --model.pad_token=Abc12345",
         'ssh.login(host, user) login "$USER" login node12',
         '"Authorization": "Bearer " + token',
+        'curl -H "Authorization: Bearer ${TOKEN}" u; curl -H "Authorization: Basic $(cat f)" -H "a: b" u',
+        "curl -H 'Authorization: token '\"$GH_TOKEN\" u; curl --header 'authorization: Bearer '$TOKEN u",
         "run({'kwargs': {'end': 1, 'append_concat_token': False}, 'n': [{'pad_token': 0}]})",
         "OUT=/o/hf_download --to hf_checkpoints/x hf_inference",
         "download(repo, token=token)\ndownload(\n  dir=dir,\n  token=token,\n  api_key=api_key , x=1)",

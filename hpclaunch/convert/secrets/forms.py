@@ -208,9 +208,12 @@ _FORMS = tuple(
         ("TOKEN", r"\bapi\.telegram\.org/bot(?P<value>[0-9]{6,12}:[\w-]{8,})", "telegram"),
         ("TOKEN", r"\bconda\.anaconda\.org/t/(?P<value>[^\s/\"'$]+)", "anaconda"),
         # The metadata of a machine at Oracle asks all for the same words, which its manual has.
+        # In front of a variable stands how it is handed over, which is no secret: Bearer $TOKEN.
         (
             "TOKEN",
-            r"(?i:\bauthorization:)[ \t]*(?!Bearer[ \t]+Oracle(?:[\"'\s]|$))(?:\w+\\?[ \t]+)?"
+            r"(?i:\bauthorization:)[ \t]*(?!Bearer[ \t]+Oracle(?:[\"'\s]|$))"
+            r"(?![A-Za-z]{1,20}\\?[ \t]+[\"']{0,2}(?:\\?\$[{(]?[A-Za-z_]|`))"
+            r"(?:\w+\\?[ \t]+)?"
             r"(?P<value>[^\s\"'$]+)",
             ":",
         ),
