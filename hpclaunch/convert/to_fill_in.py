@@ -21,6 +21,13 @@ _SURE = re.compile(
 )
 # What a program or a script says of its own arguments: echo "Usage: fetch <repo-name>".
 _USAGE = re.compile(r"\busage:[^\n\"']*", re.IGNORECASE)
+# What a shell's text says to whoever reads the log, into no file and to no other command: it is nobody's to
+# fill in, as `kubectl exec <pod>` is not.
+_SAID = re.compile(
+    r"""(?:^|(?<=[;&|]))[ \t]*echo[ \t]+(?:-[neE]+[ \t]+)?(?:"(?:\\.|[^"\\\n$`])*"|'[^'\n]*')"""
+    r"(?=[ \t]*(?:>&2[ \t]*)?(?:$|;|&&|\|\|))",
+    re.MULTILINE,
+)
 # These may be what a program takes: log.{rank}.txt.
 _PERHAPS = re.compile(
     r"(?<![\w$}])\{[A-Za-z_]\w*\}|^\[[A-Z]+(?:_[A-Z]+)+\]$"
@@ -65,6 +72,7 @@ def to_fill_in(text: str, perhaps: bool = True) -> str:
     if not any(mark in small for mark in _MARKS):
         return ""
     text = _USAGE.sub("", text) if "usage:" in small else text
+    text = _SAID.sub("", text) if "echo" in small else text
     found = _SURE.search(text)
     if not found and (perhaps or not _BLANK.search(text.strip())):
         found = _NAMED.search(text)

@@ -241,3 +241,35 @@ spec:
 """
     found = convert(classified({"pod.yaml": text}), Options({}))
     assert _asked(found) == ({"env.STORE"} if asked else set())
+
+
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        ("echo 'look in with: kubectl exec -it <pod-name> -- sh'", False),
+        ('echo "look in: kubectl exec <pod-name>" && ./wind', False),
+        ('echo -e "kubectl exec <pod-name>" >&2; ./wind', False),
+        ("echo '<pod-name>' > hosts; ./wind", True),
+        ("echo '<pod-name>' | ./wind", True),
+        ('echo "$(./wind <pod-name>)"', True),
+        ("./wind --echo '<pod-name>'", True),
+    ],
+)
+def test_what_a_text_says_to_people_is_nobodys_to_fill_in(line: str, asked: bool) -> None:
+    text = f"""\
+apiVersion: v1
+kind: Pod
+metadata: {{name: wind}}
+spec:
+  containers:
+  - name: wind
+    image: reg.io/wind:1
+    command: [bash, -c]
+    args:
+    - |
+      cd /wind
+      {line}
+      ./wind
+"""
+    found = convert(classified({"pod.yaml": text}), Options({}))
+    assert _asked(found) == ({"command"} if asked else set())
