@@ -119,6 +119,11 @@ def is_share(resource: str) -> bool:
     return bool(slash) and _SHARES.fullmatch(last) is not None
 
 
+def may_be_gpu(resource: str) -> bool:
+    """Whether what fills the manifest in says what the resource is: ${DEVICE}."""
+    return "$" in resource and not is_gpu(resource)
+
+
 def _astray(pod: Pod) -> Field | None:
     """GPUs that a pod's spec asks for in a place that is no container's, or its container in one that is none
     of its limits: where the API has nothing of that name, or of another cluster's own."""
@@ -168,6 +173,8 @@ def _limits(workload: Workload, draft: Draft) -> tuple[Count, str]:
     for name, field in amounts:
         if is_share(name) and field.peek() != "0":
             return Count(None, (field.at,), f"{name}: {field.peek()}, a part of a GPU, and no GPU,"), ""
+        if may_be_gpu(name):
+            return Count(None, (field.at,), f"the limit {name}: {field.peek()} that may be GPUs"), ""
     place = resources.place if resources is not None else container.at
     claims = resources.get("claims") if resources is not None else None
     if claims is not None and claims.items():

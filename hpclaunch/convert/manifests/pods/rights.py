@@ -2,7 +2,7 @@
 
 from hpclaunch.convert.cores import CORES_OF_PODS, MEMORY_OF_PODS
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.manifests.numbers.size import gpus_of, is_gpu, is_share
+from hpclaunch.convert.manifests.numbers.size import gpus_of, is_gpu, is_share, may_be_gpu
 from hpclaunch.convert.manifests.objects.workload import Pod, Workload
 from hpclaunch.convert.manifests.text.fields import Field
 
@@ -192,6 +192,9 @@ def _amounts(pod: Pod, first: Pod, draft: Draft) -> None:
         for name, field in amounts.fields() if amounts is not None else ():
             if is_gpu(name) and (is_first or field.book.is_taken(field.path) or _asked(pod, first)):
                 field.take()
+                continue
+            if is_first and may_be_gpu(name):
+                field.take()  # whether it is GPUs is a question
                 continue
             text = field.text()
             if not is_first:
