@@ -46,6 +46,7 @@ _MAY_HAVE_PLACES = {
     "after": "what a step does when the ranks have ended",
     "stage_in": "what is copied to the nodes",
 }
+_OF_SHELLS = ("command", "setup", "after")  # they may be texts for a shell, which has no such variable
 # No name of an object has one: kubernetes.io/docs/concepts/overview/working-with-objects/names (RFC 1123).
 _IN_CAPITALS = re.compile(r"(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![A-Za-z0-9_])")
 _MOST_LINES = 5
@@ -229,11 +230,28 @@ def _say_left(file: str, template: Template, of_pods: Collection[str], draft: Dr
     for number, line in _lines(template.text):
         for name in names_in(line):
             left.setdefault(name, []).append(number)
+    of_texts = _of_texts(file, draft) if asked else {}
     for name, lines in left.items():
         own = name in of_pods or re.search(rf"\b{name}=", template.text)
         is_none = bool(template.names) and name not in template.names
-        if name in asked or own or is_none or is_secret(name):
+        if own or is_none or is_secret(name):
             continue
+        if name in asked:
+            # An answer in the job file fills in one fact, and none of the texts for a shell.
+            lines = [line for line in lines if line in of_texts.get(name, ())]
+            if not lines:
+                continue
         why = f"a place that {template.by} fills, and nobody gave its value"
         todo = f"convert again with --env {name}=VALUE"
         draft.say("left", [Place(file, line) for line in lines[:_MOST_LINES]], f"${name}", why=why, todo=todo)
+
+
+def _of_texts(file: str, draft: Draft) -> dict[str, set[int]]:
+    """The places that texts of the job's shells have, which no question is about, with the lines of these."""
+    found: dict[str, set[int]] = {}
+    for key, fact in draft.facts.items():
+        for name in names_in(_in_one(fact.value)) if key[0] in _OF_SHELLS and not fact.is_open else ():
+            for place in fact.places:
+                if place.file == file:
+                    found.setdefault(name, set()).update(range(place.line, max(place.last, place.line) + 1))
+    return found
