@@ -47,7 +47,7 @@ from hpclaunch.convert.mapping.ranks import mpi_variables, numbers
 from hpclaunch.convert.mapping.slurm.starts import inner_launchers
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI
-from hpclaunch.convert.reading import Command
+from hpclaunch.convert.reading import Command, Source
 from hpclaunch.readback.shell.values import known
 from hpclaunch.spec.check_text import name as job_name
 from hpclaunch.values.conversion import Place
@@ -56,9 +56,12 @@ _CUT = ("[...]", "[…]", "…", "...")
 _TO_FILL_IN = re.compile(r"\$[({\w]|[<>{}]|\s")  # what no name of an image has
 
 
-def convert(files: Sequence[tuple[str, str]], draft: Draft, options: Options) -> str:
+def convert(
+    files: Sequence[tuple[str, str]], draft: Draft, options: Options, scripts: Sequence[Source] = ()
+) -> str:
     """Puts what manifests say into `draft`, and returns the kind and version of the object that counts.
-    `files` are names, for places, with texts: a job may have its claims in a file of their own.
+    `files` are names, for places, with texts: a job may have its claims in a file of their own. `scripts` are
+    files that its pods start.
 
     Raises InputError, with file:line:col, where a text is no YAML and cannot be repaired.
     """
@@ -92,7 +95,7 @@ def convert(files: Sequence[tuple[str, str]], draft: Draft, options: Options) ->
         if workload is not None:
             claimed = tuple(each.root for each in others if each.kind in CLAIMED)
             workload = structs.replace(workload, claims=claimed)
-            _job(workload, others, templates, draft, options)
+            _job(workload, others, templates, draft, options, scripts)
             siblings.ask(workload, more_nodes, draft)
             image = workload.ranks.container.get("image")
             others = other_kinds.pods_beside(others, image.peek() if image is not None else "", draft)
@@ -135,33 +138,34 @@ def _job(
     templates: Mapping[str, Template],
     draft: Draft,
     options: Options,
+    given: Sequence[Source],
 ) -> None:
     _name(workload, draft)
     _image(workload, draft)
-    beside = claims.config(others)
+    beside = structs.replace(claims.config(others), scripts=mounted_scripts.given(given))
     own = environment.variables(workload.ranks.container, beside, draft)
     own |= told.index(workload, own)
     first = (
         environment.variables(workload.starter.container, beside, draft) if workload.is_apart else dict(own)
     )
-    scripts = mounted_scripts.of(workload.starter, beside.maps)
+    scripts = mounted_scripts.of(workload.starter, beside.maps, beside.scripts)
     launch = read(workload.starter.container, told.texts(workload, first), scripts)
-    given = {name: (each.text,) for name, each in first.items() if each.text is not None}
+    values = {name: (each.text,) for name, each in first.items() if each.text is not None}
     launch = structs.replace(
-        launch, outer=tuple(mpi_variables.with_given(each, given) for each in launch.outer)
+        launch, outer=tuple(mpi_variables.with_given(each, values) for each in launch.outer)
     )
     size.put(workload, launch, own, draft, options)
     found = loops.put(launch.looped, launch.inner, draft)
     exports = launchers.put(workload, launch, first, own, draft, found)
     _folder(workload, launch, draft)
     if launch.layer(*MPI) is not None:
-        exports += numbers.exports(launch.inner, (), launch.lines, draft)
+        exports += numbers.exports(launch.inner, given, launch.lines, draft)
     command.put(workload, launch, draft, exports, found.stand_ins)
     _inner(launch, draft)
     _several(launch, draft)
     told.put(workload, launch, first, draft)
     storage.put(workload, claims.Claims(others), draft, options)
-    image_scripts.say(workload, launch, draft)
+    image_scripts.say(workload, launch, beside.scripts, draft)
     preparation.put(workload, draft)
     rights.put(workload, draft)
     scheduling.put(workload, draft)

@@ -46,10 +46,12 @@ class Variable(Struct, frozen=True):
 
 
 class Config(Struct, frozen=True):
-    """Config maps and Secrets that stand beside the job: name -> key -> value with its line."""
+    """Config maps and Secrets that stand beside the job: name -> key -> value with its line. `scripts` are
+    files that its pods start, by their names."""
 
     maps: Mapping[str, Mapping[str, tuple[str, Place]]] = {}
     secrets: Mapping[str, Mapping[str, Place]] = {}
+    scripts: Mapping[str, tuple[str, Place]] = {}
 
 
 def variables(container: Field, config: Config, draft: Draft) -> dict[str, Variable]:

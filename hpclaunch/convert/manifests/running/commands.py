@@ -91,8 +91,9 @@ def of_pod(
     own = replace(workload, starter=pod, ranks=pod, others=())
     found = Draft(options.site)
     variables = environment.variables(pod.container, beside, found)
-    launch = read(pod.container, told.texts(own, variables), mounted_scripts.of(pod, beside.maps))
-    scripts = mounted_scripts.of(workload.ranks, beside.maps)
+    scripts = mounted_scripts.of(pod, beside.maps, beside.scripts)
+    launch = read(pod.container, told.texts(own, variables), scripts)
+    scripts = mounted_scripts.of(workload.ranks, beside.maps, beside.scripts)
     if _launchers(launch) != _launchers(read(workload.ranks.container, told.texts(workload, first), scripts)):
         return None
     size.put(own, launch, variables, found, options)
@@ -113,7 +114,8 @@ def ask_for_ranks(workload: Workload, pod: Pod, beside: Config, draft: Draft, op
     own = replace(workload, starter=pod, ranks=pod, others=())
     found = Draft(options.site)
     variables = environment.variables(pod.container, beside, found)
-    launch = read(pod.container, told.texts(own, variables), mounted_scripts.of(pod, beside.maps))
+    scripts = mounted_scripts.of(pod, beside.maps, beside.scripts)
+    launch = read(pod.container, told.texts(own, variables), scripts)
     size.put(own, launch, variables, found, options)
     key = ("ranks_per_node",)
     mine, theirs = draft.facts.get(key), found.facts.get(key)

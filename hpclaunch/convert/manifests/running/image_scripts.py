@@ -1,10 +1,11 @@
 """A script that a pod starts, and that its image or one of its volumes has: it may start ranks itself."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.objects.workload import Workload
 from hpclaunch.convert.manifests.running.launch import Launch, line_in
+from hpclaunch.convert.manifests.running.mounted_scripts import Script
 from hpclaunch.convert.manifests.running.steps import LOOK
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import layers
@@ -15,9 +16,10 @@ from hpclaunch.values.conversion import Place
 _NO_RUN = LOOK | that("ends", "files", "copies")
 
 
-def say(workload: Workload, launch: Launch, draft: Draft) -> None:
+def say(workload: Workload, launch: Launch, given: Mapping[str, Script], draft: Draft) -> None:
     """Say of a script that each pod starts once that it may start ranks. Of one GPU there is one either way,
-    of a PyTorchJob's it is said what torchrun in it finds, and of a config map's what it may do."""
+    of a PyTorchJob's it is said what torchrun in it finds, and of a config map's what it may do; those that
+    are `given` are looked through for launchers."""
     fact = draft.facts.get(("ranks_per_node",))
     nodes, gpus = (draft.facts.get((key,)) for key in ("nodes", "gpus_per_node"))
     alone = all(each is not None and each.value == 1 for each in (nodes, gpus))
@@ -27,7 +29,7 @@ def say(workload: Workload, launch: Launch, draft: Draft) -> None:
         return
     words, places = _run(launch)
     script = _script_of(words)
-    if script:
+    if script and base_name((script,)) not in given:
         why = "the pod starts it once, and what it starts is not read: it is not in the manifest"
         todo = "see that file: where it starts ranks write ranks_per_node, mpi and bind as it has them"
         what = f"whether {script} starts ranks itself"

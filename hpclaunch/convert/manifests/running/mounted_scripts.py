@@ -1,20 +1,24 @@
-"""Scripts that a config map beside the job mounts into a pod, by the paths that they have there."""
+"""Scripts that a config map beside the job mounts into a pod, and those that are given beside its manifest,
+by their paths in the pod."""
 
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 
 from msgspec import Struct
 
-from hpclaunch.convert.manifests.objects.workload import Pod
+from hpclaunch.convert.manifests.objects.workload import COMMAND, Pod
 from hpclaunch.convert.manifests.running.shelltext import has_launcher, launcher_in
 from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.manifests.text.lines import Spread
 from hpclaunch.convert.programs.names import SHELLS
+from hpclaunch.convert.reading import Source
 from hpclaunch.values.conversion import Place
 
 Script = tuple[str, Place]  # its text, and the lines of that
+NOTHING: Mapping[str, Script] = MappingProxyType({})
 _OF_SHELL = re.compile(r"#!\s*\S*/(?:env\s+)?(?:ba|da|k|z)?sh\b")
 # Of a shell, behind which no text stands (bash(1)).
 _OPTION = re.compile(r"[-+](?!-|[a-zA-Z]*c)\S+|--(?:no\w+|posix|login)")
@@ -33,9 +37,35 @@ class Unread(Struct, frozen=True):
     launcher: str = ""
 
 
-def of(pod: Pod, maps: Mapping[str, Mapping[str, Script]]) -> dict[str, Script]:
+def given(files: Sequence[Source]) -> dict[str, Script]:
+    """Files beside the manifest, by their names without folders."""
+    found: dict[str, Script] = {}
+    for each in files:
+        last = each.text.rstrip("\n").count("\n") + 1
+        found[posixpath.basename(each.name)] = each.text, Spread(each.name, 1, last)
+    return found
+
+
+def of(
+    pod: Pod, maps: Mapping[str, Mapping[str, Script]], beside: Mapping[str, Script] = NOTHING
+) -> dict[str, Script]:
     """The scripts with a launcher in them, by their paths in the container. `maps` is what the config maps
-    have, by their names and keys. No field counts as read by it."""
+    have, by their names and keys, and `beside` are files by their names. No field counts as read by it."""
+    launchers = {name: script for name, script in beside.items() if has_launcher(script[0])}
+    found = {path: script for name, script in launchers.items() for path in _paths(pod, name)}
+    return found | _of_maps(pod, maps)
+
+
+def _paths(pod: Pod, name: str) -> Iterator[str]:
+    """The paths with this name at their end in what a pod is given to execute."""
+    path = re.compile(rf"(?<![\w./-])[\w./-]*(?<![\w.-]){re.escape(name)}(?![\w/.-])")
+    for key in COMMAND:
+        for each in _items(pod.container, key)[:_MOST]:
+            text = each.peek()
+            yield from map(posixpath.normpath, path.findall(text) if len(text) <= _LONGEST else ())
+
+
+def _of_maps(pod: Pod, maps: Mapping[str, Mapping[str, Script]]) -> dict[str, Script]:
     volumes = {_peek(each, "name"): each.get("configMap") for each in _items(pod.spec, "volumes")}
     found: dict[str, Script] = {}
     for mount in _items(pod.container, "volumeMounts")[:_MOST]:
