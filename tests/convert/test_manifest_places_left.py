@@ -65,3 +65,10 @@ def test_a_place_in_a_text_is_said_beside_a_question_that_names_it_too(
     said = {each.what for each in draft.findings if each.kind == "left" and "envsubst fills" in each.why}
     assert said == left
     assert any(each.kind == "question" and "--env RUN=VALUE" in each.todo for each in draft.findings)
+
+
+def test_what_a_text_sets_itself_is_not_asked_of_the_operator() -> None:
+    draft = converted(_of("$RUN", "ALL=$(nproc --all); mpirun -np $ALL ./melt"))
+    asked = [each for each in draft.findings if each.kind == "question" and each.key == "ranks_per_node"]
+    assert asked
+    assert "--env" not in asked[0].todo

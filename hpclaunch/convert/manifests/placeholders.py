@@ -164,7 +164,7 @@ def put(
             what = f"{'the command' if key[0] == 'command' else key[1]}: {shown(text, 60)}"
             draft.say("defect", fact.places, what, why=why, todo="write what is meant into the job file")
     for file, each in templates.items():
-        _say_left(file, each, {*variables, *told}, draft)
+        _say_left(file, each, {*variables, *told}, launch.shell_place, draft)
 
 
 def say_of_refused(templates: Mapping[str, Template], draft: Draft) -> None:
@@ -215,13 +215,17 @@ def _asked(key: Key) -> str:
     return _MAY_HAVE_PLACES[str(key[0])]
 
 
-def _say_left(file: str, template: Template, of_pods: Collection[str], draft: Draft) -> None:
+def _say_left(
+    file: str, template: Template, of_pods: Collection[str], shell: Place | None, draft: Draft
+) -> None:
     """How --env answers the questions, and places that no question is about. `of_pods` are the names that a
-    shell in a pod has by itself."""
+    shell in a pod has by itself, `shell` are the lines of the text that it is given."""
     asked: set[str] = set()
+    own_of_shell = _set_in_shell(file, template.text, shell)
     for number, each in enumerate(draft.findings):
         listed = each.why.partition(f"{template.by} puts in ")[2].split(", ")
-        names = dict.fromkeys([*names_in(f"{each.what} {each.why}"), *filter(str.isidentifier, listed)])
+        named = dict.fromkeys([*names_in(f"{each.what} {each.why}"), *filter(str.isidentifier, listed)])
+        names = [name for name in named if name not in own_of_shell]
         if each.kind == "question" and names:
             asked.update(names)
             options = " ".join(f"--env {name}=VALUE" for name in names)
@@ -232,7 +236,7 @@ def _say_left(file: str, template: Template, of_pods: Collection[str], draft: Dr
             left.setdefault(name, []).append(number)
     of_texts = _of_texts(file, draft) if asked else {}
     for name, lines in left.items():
-        own = name in of_pods or re.search(rf"\b{name}=", template.text)
+        own = name in of_pods or _is_set(name, template.text)
         is_none = bool(template.names) and name not in template.names
         if own or is_none or is_secret(name):
             continue
@@ -244,6 +248,20 @@ def _say_left(file: str, template: Template, of_pods: Collection[str], draft: Dr
         why = f"a place that {template.by} fills, and nobody gave its value"
         todo = f"convert again with --env {name}=VALUE"
         draft.say("left", [Place(file, line) for line in lines[:_MOST_LINES]], f"${name}", why=why, todo=todo)
+
+
+def _set_in_shell(file: str, text: str, shell: Place | None) -> set[str]:
+    """The names that only the text of the pod's shell has, and that it sets itself."""
+    if shell is None or shell.file != file:
+        return set()
+    inside, outside = set[str](), set[str]()
+    for number, line in _lines(text):
+        (inside if shell.line <= number <= shell.last else outside).update(names_in(line))
+    return {name for name in inside - outside if _is_set(name, text)}
+
+
+def _is_set(name: str, text: str) -> bool:
+    return re.search(rf"\b{name}=", text) is not None
 
 
 def _of_texts(file: str, draft: Draft) -> dict[str, set[int]]:
