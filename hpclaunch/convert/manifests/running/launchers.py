@@ -1,6 +1,5 @@
 """mpirun, horovodrun and torchrun of a manifest -> MPI or rendezvous, variables, binding, parameters."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft
@@ -8,7 +7,7 @@ from hpclaunch.convert.manifests.numbers import together
 from hpclaunch.convert.manifests.objects.workload import Workload
 from hpclaunch.convert.manifests.pods import environment
 from hpclaunch.convert.manifests.pods.environment import Variable
-from hpclaunch.convert.manifests.running import buried_mpi, per_gpu
+from hpclaunch.convert.manifests.running import buried_mpi, host_lists, per_gpu
 from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of, stand_in
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.bind import of_mpirun
@@ -23,9 +22,6 @@ from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import TRIAL
 
 _NO_TRIALS = Trials()
-_OWN_HOST = re.compile(r"\bhostname\b|\bHOSTNAME\b|\bPOD_(?:IP|NAME)\b|\blocalhost\b")
-# What mpi-operator mounts in the launcher (pkg/controller/mpi_job_controller.go: configMountPath).
-_LISTS = frozenset(("/etc/mpi/hostfile", "/etc/mpi/discover_hosts.sh"))
 
 
 def put(
@@ -186,20 +182,6 @@ def _unseen(workload: Workload, first: dict[str, Variable], own: dict[str, Varia
     return found
 
 
-def _ask_for_hosts(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> None:
-    """A list of hosts that the launcher's text makes may have the launcher's own pod in it, which then has
-    ranks too."""
-    text = launch.shell.text if workload.is_apart and launch.shell is not None else ""
-    options = [*layer.all("hostfile"), *layer.all("host")] if _OWN_HOST.search(text) else []
-    for option in options:
-        if known(option.value or ()) not in _LISTS:
-            why = (
-                "where the launcher's own pod is in that list it had ranks, and the job has the Workers alone"
-            )
-            todo = "see what the text writes there; where it is so, count that pod in nodes, with its mounts"
-            draft.say("question", lines_of(launch, option.written), option.written, why=why, todo=todo)
-
-
 def _mpi(
     workload: Workload,
     launch: Launch,
@@ -210,7 +192,7 @@ def _mpi(
 ) -> list[tuple[str, Value]]:
     place = launch.words[0].place
     reading = ShellReading((), "")
-    _ask_for_hosts(workload, launch, layer, draft)
+    host_lists.say(workload, launch, layer, known_here, draft)
     for option in layer.options:
         if option.name not in ("x", "wdir"):
             lines = lines_of(launch, option.written)
