@@ -71,3 +71,25 @@ def test_a_script_that_submits_the_manifest_or_that_no_pod_starts_is_none_of_its
 ) -> None:
     found = _of("[bash, /opt/fit.sh]", **{name: text})
     assert "manifest" not in found.family
+
+
+_MOUNTED = _POD.replace("    resources", "    volumeMounts: [{name: s, mountPath: /s}]\n    resources") + (
+    "  volumes: [{name: s, configMap: {name: scripts}}]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "scripts", "todo"),
+    [
+        ("[bash, /s/fit.sh]", {}, "write its text as the command"),
+        ("[bash, /s/fit.sh]", {"fit.sh": "#!/bin/bash\nexec ./wind\n"}, "see whether it does"),
+        ("[python3, /s/fit.py, --fast]", {}, "see whether it does: no shell reads"),
+    ],
+)
+def test_of_a_mounted_script_it_is_said_what_there_is_to_do(
+    command: str, scripts: dict[str, str], todo: str
+) -> None:
+    files = {"job.yaml": _MOUNTED.replace("COMMAND", command), **scripts}
+    found = convert(classified(files), Options({}))
+    said = [each.todo for each in found.findings if each.what.startswith("what /s/fit")]
+    assert [each.startswith(todo) for each in said] == [True]

@@ -164,7 +164,7 @@ def _job(
     _inner(launch, draft)
     _several(launch, draft)
     told.put(workload, launch, first, draft)
-    storage.put(workload, claims.Claims(others), draft, options)
+    storage.put(workload, claims.Claims(others, beside.scripts), draft, options)
     image_scripts.say(workload, launch, beside.scripts, draft)
     preparation.put(workload, draft)
     rights.put(workload, draft)

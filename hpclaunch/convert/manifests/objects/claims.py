@@ -1,8 +1,9 @@
 """Objects that stand beside the job: claims, volumes, classes, config maps, Secrets, accounts."""
 
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.pods.environment import Config
@@ -36,7 +37,11 @@ _OF_CONFIG_MAPS = ("configMap", "configMapRef", "configMapKeyRef")
 class Claims:
     """Claims with the volumes and classes behind them."""
 
-    def __init__(self, given: Sequence[Object]) -> None:
+    def __init__(
+        self, given: Sequence[Object], scripts: Mapping[str, tuple[str, Place]] = MappingProxyType({})
+    ) -> None:
+        """`scripts` are files that the job's pods start, by their names."""
+        self._scripts = scripts
         self._claims = _by_name(given, "PersistentVolumeClaim")
         self._volumes = _by_name(given, "PersistentVolume")
         self._classes = _by_name(given, "StorageClass")
@@ -47,8 +52,10 @@ class Claims:
         return name in self._maps
 
     def text_of(self, name: str, key: str) -> str:
-        """What such a config map has for a key, as it is written."""
-        found = self._maps[name].get("data", key) if name in self._maps else None
+        """What such a config map has for a key, as it is written, or a given file of that name."""
+        if name not in self._maps:
+            return self._scripts[key][0] if key in self._scripts else ""
+        found = self._maps[name].get("data", key)
         return found.peek() if found is not None else ""
 
     def of(self, name: str) -> tuple[dict[str, object], list[Place]]:

@@ -223,11 +223,13 @@ def _ask_for_script(found: Behind, target: str, places: list[Place], sources: So
     if script is not None:
         why = "its text is not read: it may start several ranks, set variables for them, or bind them"
         todo = "write its text as the command of the pod (args: of sh -c), and convert again"
+        if script[0].endswith(".py"):
+            todo = "see whether it does: no shell reads such a text"
         text = sources.claims.text_of(found.form[1], script[0].rpartition("/")[2])
         if launcher := launcher_in(text):
             why = f"each rank starts it, and {launcher} in it is not read: it may start ranks of its own"
             todo = "where these are to be the job's ranks write ranks_per_node, and a command without it"
-        elif sources.claims.has_map(found.form[1]):
+        elif text or sources.claims.has_map(found.form[1]):
             why = "each rank starts it, and no launcher that is known is in it; it may set variables, or bind"
             todo = "see whether it does"
         what = f"what {script[0]} of {found.what} does"
