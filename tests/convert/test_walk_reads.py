@@ -60,3 +60,16 @@ def test_what_is_not_followed_is_not_known(script: str) -> None:
 def test_what_is_read_from_the_terminal_is_shown_as_that() -> None:
     reading = read([Source("go.sh", "read -p 'ranks: ' N\nmpirun -np $N ./t\n")], {})
     assert [shown(word) for word in reading.commands[-1].words] == ["mpirun", "-np", "$(< /dev/stdin)", "./t"]
+
+
+def test_a_process_is_gone_through_once_and_with_the_input_of_its_shell() -> None:
+    text = 'one() { local o; o=$("$@" 2> err); echo $o; }\nread a b < <(one srun ./a 1)\nsrun ./b < in.txt\n'
+    its = [each for each in read([Source("go.sh", text)], {}).commands if each.program == "srun"]
+    assert [shown(each.words[1]) for each in its] == ["./a", "./b"]
+    assert [each.reads and shown(each.reads) for each in its] == [None, "in.txt"]
+
+
+def test_what_stands_beside_a_process_stays() -> None:
+    text = "read a < <(srun ./a)\nread b < <(srun ./b) < <(srun ./c)\nsource <(srun ./d)\n"
+    its = [each for each in read([Source("go.sh", text)], {}).commands if each.program == "srun"]
+    assert {shown(each.words[1]) for each in its} == {"./a", "./b", "./c", "./d"}

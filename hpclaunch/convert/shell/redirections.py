@@ -64,13 +64,19 @@ def _process(redirection: Redirection) -> Process | None:
 def with_processes(
     shell: "Walker", found: Sequence[Redirection], way: Callable[[], Flow]
 ) -> Callable[[], Flow]:
-    """A way with the output of <( ) as input, where that is redirected."""
+    """A way with the output of <( ) as input, where that is redirected. The process was gone through before,
+    as a word of the redirection: what that recorded goes, and it is gone through with the input of the
+    command's own shell, once."""
     given = inputs(found)
     if not given:
         return way
+    outer, begun = shell.input, len(shell.commands)
 
     def gone() -> Flow:
         before = shell.input
+        if len(given) == 1:
+            del shell.commands[begun:]
+        shell.input = outer
         text = shell.written_by(Command(shell.parsed(given[-1]), True))
         told = known(text) is not None
         shell.input = Input("a process", text, None if told else (Unknown("output", given[-1]),))
