@@ -62,3 +62,10 @@ def test_a_program_in_a_container_of_singularity_whose_output_is_kept_may_be_the
     assert (mounts, found.job) == (["mounts.0: /sets:/in"], "")
     assert any(each.became.startswith("command: python fold.py") for each in found.findings)
     assert [each.what for each in found.findings if "copy_it.py" in each.why] == ["2 commands may be the run"]
+
+
+@pytest.mark.parametrize(("sign", "ending"), [("&>", "> o 2>&1"), (">&", "> o 2>&1"), ("&>>", ">> o 2>&1")])
+def test_both_outputs_of_a_step_go_where_the_script_had_them(sign: str, ending: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 -t 5\n./make.sh a {sign} o\nsrun --mpi=none ./solve b\n"
+    job = loaded(convert(classified({"run.sub": text}), Options({})).job)
+    assert [each["run"] for each in job["setup"]] == [f"./make.sh a {ending}"]

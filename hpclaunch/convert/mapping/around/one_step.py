@@ -30,7 +30,9 @@ from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
 CACHES = "optional: where the user may not do it, or on Kubernetes, the job goes on without"
-_SIGNS = {"": ">", "1": ">", "2": "2>"}  # of a redirection, by its descriptor
+# Of a redirection, by its descriptor: how it begins, and what stands behind its file. &> is bash's alone, and
+# a step's text is for any shell.
+_SIGNS = {"": (">", ""), "1": (">", ""), "2": ("2>", ""), "&": (">", " 2>&1")}
 
 
 class Run(Struct, frozen=True):
@@ -195,12 +197,12 @@ def _line(
         if output.tee:
             continue
         of_host = inside and target != "/dev/null"
-        sign = _SIGNS.get(output.descriptor, "")
+        sign, behind = _SIGNS.get(output.descriptor, ("", ""))
         to = _target(output, trials)
         if not to or of_host or not sign:
             where = " on the host" if of_host else ""
             return Line("", doubt=f"where its output goes{where} ({shown(output.path)})")
-        ending += f" {sign}{'>' * output.append} {to}"
+        ending += f" {sign}{'>' * output.append} {to}{behind}"
     return line(words, trials.stand_ins, shell.exports, ending, shell.before, given.before)
 
 
@@ -214,7 +216,7 @@ def _shared(command: Command, per_what: str, draft: Draft) -> list[Output]:
     """The files that srun began and that all ranks of a step would."""
     if per_what == "job" or draft.number("nodes") == draft.number("ranks_per_node") == 1:
         return []
-    return [each for each in _files(command) if each.descriptor in ("", "1") and not each.append]
+    return [each for each in _files(command) if each.descriptor in ("", "1", "&") and not each.append]
 
 
 def _appended(command: Command, files: Collection[Output]) -> Command:
