@@ -234,3 +234,31 @@ def test_what_a_program_writes_for_one_kind_of_machine_is_not_evaluated_on_all()
     left = [each for each in found.findings if each.kind == "left" and each.what.startswith("eval")]
     assert [each.places[0].line for each in left] == [4, 6]
     assert all("$(uname -m)" in each.why for each in left)
+
+
+def _told(lines: str, at: int) -> list[tuple[str, str]]:
+    found = convert(classified({"run.sub": f"{_HEAD}{lines}\nsrun --mpi=none ./t $W\n"}), Options({}))
+    its = (each for each in found.findings if at + 2 in [place.line for place in each.places])
+    return [(each.kind, each.what) for each in its]
+
+
+def test_a_file_that_a_hook_is_written_into_gives_no_other_values() -> None:
+    lines = 'export A=1\nT=$(mktemp)\nmicromamba shell hook > "$T"\nsource "$T"\nmicromamba activate g'
+    assert [kind for kind, _ in _told(lines, 4)] == ["carried"] == [kind for kind, _ in _told(lines, 3)]
+    assert ("assumed", "source $(mktemp)") in _told(lines.replace("micromamba shell", "./tool shell"), 4)
+
+
+@pytest.mark.parametrize(
+    ("lines", "reaches"),
+    [
+        ('conda activate a || (echo no && eval "$(conda shell.bash hook)" && conda activate a)', False),
+        ('( eval "$(./tool env)"; conda activate a )', False),
+        ('(\neval "$(./tool env)"\n./prepare\n)', True),
+        ('eval "$(./tool env)"', True),
+    ],
+)
+def test_what_is_evaluated_in_a_subshell_reaches_what_is_started_there(lines: str, reaches: bool) -> None:
+    found = convert(classified({"run.sub": f"{_HEAD}{lines}\nsrun --mpi=none ./t $W\n"}), Options({}))
+    job = script_cases.loaded(found.job)
+    assert "eval" not in str(job["command"])
+    assert (job.get("inherit") == ["W"], "W" in job.get("env", {})) == (not reaches, reaches)

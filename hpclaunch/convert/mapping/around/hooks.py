@@ -5,12 +5,11 @@ import re
 from collections.abc import Iterator
 
 from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, at, source_at
-from hpclaunch.convert.programs.environments import CONDAS
+from hpclaunch.convert.mapping.environment.sourced import HOOKS, hook_files
 from hpclaunch.convert.reading import Command, ShellReading, once
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
-_PROGRAMS = CONDAS | {"pyenv"}
 _EVALUATES = re.compile(r"eval\s+\"?\$\([^()]*\)\"?")
 
 
@@ -22,12 +21,15 @@ def found(reading: ShellReading) -> tuple[Prepared, ...]:
 
 def _by_eval(reading: ShellReading) -> Iterator[Prepared]:
     inside = _inside(reading)
+    evals = {each.place: each for each in reading.of("eval")}
     for statement in (*reading.statements, *reading.of_submitted):
         if not statement.written.startswith("eval") or not _EVALUATES.fullmatch(statement.written):
             continue
         if statement.place in inside:
             moment, command = inside[statement.place]
-            around = command.shells[:-1]  # without that of the $(...) itself
+            # Those around the eval itself: of a pipeline in $(...) each part has one more.
+            by = evals.get(statement.place)
+            around = command.shells[:-1] if by is None else by.shells
             row = (statement.place, _evaluates(command), moment, command.conditions, statement.written)
             yield Prepared(*row, around)
 
@@ -38,21 +40,25 @@ def _evaluates(command: Command) -> tuple[Value, ...]:
 
 def _by_files(reading: ShellReading) -> Iterator[Prepared]:
     """conda shell.bash hook > FILE; source FILE"""
-    files: dict[Value, Command] = {}
-    for command in reading.of(*_PROGRAMS):
-        for output in command.writes:
-            files[output.path] = command
+    files = hook_files(reading)
     for each in reading.sourced if files else ():
         if each.name in files and not (each.file or each.conditions):
             moment = source_at(each)
             yield Prepared(each.place, _evaluates(files[each.name]), moment, (), each.written, each.shells)
 
 
+def writes(reading: ShellReading, place: Place) -> tuple[Place, ...]:
+    """Where the file is written that such a line sources."""
+    files = hook_files(reading)
+    its = (each for each in reading.sourced if each.place == place and each.name in files)
+    return tuple(dict.fromkeys(files[each.name].place for each in its))
+
+
 def _inside(reading: ShellReading) -> dict[Place, tuple[Moment, Command]]:
     """The first of these programs in a $(...) of each line."""
     found: dict[Place, tuple[Moment, Command]] = {}
     for index, each in enumerate(reading.commands):
-        if each.within and each.program in _PROGRAMS:
+        if each.within and each.program in HOOKS:
             found.setdefault(each.place, (at(index), each))
     return found
 

@@ -76,9 +76,8 @@ def put(
             why = "a rank's environment is its own, so each rank does it in a login shell"
             if inside:
                 why = "the script did it in the container, where the ranks' own shell does it now"
-            draft.say(
-                "carried", (where,), what, became=f"command: bash -lc '{what}; ...'", why=why, key="command"
-            )
+            became, places = f"command: bash -lc '{what}; ...'", (where, *hooks.writes(reading, where))
+            draft.say("carried", places, what, became=became, why=why, key="command")
     if image:
         return found if inside else []
     # Files that are sourced are named as from there, whatever line went there.

@@ -12,11 +12,13 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft, Fact, dotted
 from hpclaunch.convert.mapping.environment.owners import owner
+from hpclaunch.convert.programs.beside import PLUMBING
+from hpclaunch.convert.programs.environments import CONDAS, LOADERS
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.programs.names import STEPS
 from hpclaunch.convert.programs.plain import of_env
 from hpclaunch.convert.reading import Assigned, Command, Setter, ShellReading
-from hpclaunch.readback.shell.values import shown
+from hpclaunch.readback.shell.values import Value, shown
 from hpclaunch.values.conversion import Kind, Place
 
 # What a login has of these the submitter's shell has too; the others set variables of their own alone.
@@ -30,6 +32,9 @@ _HOOK = re.compile(
 )
 
 
+# What starts nothing that could have the variables of a subshell.
+_OF_ITSELF = PLUMBING | LOADERS | {"eval"}
+HOOKS = CONDAS | {"pyenv"}  # they write what sets up a shell
 _MOST_NAMES = 6
 BY_FILE = "command: source "  # what became of a variable that a file of the ranks' own shells sets
 OF_FILE = "a shell of the ranks sources the file, and does so as before"
@@ -50,7 +55,9 @@ class _Setter(Struct, frozen=True):
 def ask(reading: ShellReading, draft: Draft) -> None:
     """What would be taken from the submitter's shell may be set by such a file, or by what a command writes:
     ask for it instead."""
-    written = [each for each in reading.setters if not _HOOK.match(each.text)]
+    written = [
+        each for each in reading.setters if not (_HOOK.match(each.text) or _is_for_itself(reading, each))
+    ]
     for by in (each for each in written if each.command):
         kind: Kind = "unread" if by.command == "eval" else "left"
         why = f"what {by.text} writes is not told, and what it exports reached the ranks too"
@@ -66,6 +73,18 @@ def ask(reading: ShellReading, draft: Draft) -> None:
         _doubt_defaults(reading, min([*missing, *files], key=lambda each: each.place.line), draft)
     if missing:
         _ask_for(reading, missing, draft)
+
+
+def _is_for_itself(reading: ShellReading, setter: Setter) -> bool:
+    """Whether a subshell has what it sets for itself: nothing else is started there, and what ends with that
+    shell reaches nobody."""
+    evaluates = next((each for each in reading.of(setter.command) if each.place == setter.place), None)
+    shells = () if evaluates is None else evaluates.shells
+    return bool(shells) and all(
+        each.place == setter.place or each.program in _OF_ITSELF
+        for each in reading.commands
+        if each.shells[: len(shells)] == shells
+    )
 
 
 def by_ranks(reading: ShellReading, file: str) -> bool:
@@ -166,9 +185,19 @@ def _not_given(reading: ShellReading, draft: Draft) -> list[_Setter]:
 
 
 def not_given(reading: ShellReading) -> list[tuple[Place, str]]:
-    """Where the script sources what is not among the inputs, and no file of a login."""
-    rows = [(each.place, shown(each.name)) for each in reading.sourced if not each.file]
+    """Where the script sources what is not among the inputs, and no file of a login, nor one that it has a
+    hook written into."""
+    hooks = hook_files(reading)
+    rows = [
+        (each.place, shown(each.name)) for each in reading.sourced if not each.file and each.name not in hooks
+    ]
     return [(place, file) for place, file in rows if not OF_LOGIN.search(file)]
+
+
+def hook_files(reading: ShellReading) -> dict[Value, Command]:
+    """conda shell.bash hook > FILE: the files, with what writes them."""
+    its = (each for each in reading.of(*HOOKS) if not each.within)
+    return {output.path: each for each in its for output in each.writes}
 
 
 def say_env(command: Command, its: Sequence[Layer], draft: Draft) -> None:
