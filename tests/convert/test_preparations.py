@@ -142,3 +142,12 @@ def test_a_program_that_reads_the_log_of_a_run_is_no_preparation(words: str, is_
     found = converted(f"{_PYXIS} {words}\n")
     command = loaded(found.job)["command"]
     assert (command != script_cases.ASK) is is_run
+
+
+def test_what_may_be_the_run_and_is_no_step_is_said_to_be_started_by_nothing() -> None:
+    lines = ["a=$(sed -n 3p list)", './decode -i "$a"', "python prepare.py", "/opt/t/mid x", "./recon out"]
+    text = "\n".join(["#!/bin/bash", "#SBATCH -N 1 -n 1 -t 5", *lines]) + "\n"
+    found = convert(classified({"job.sub": text}), Options({}))
+    lost = [(each.places[0].line, each.todo) for each in found.findings if "nothing in the job" in each.why]
+    assert lost == [(line, "where it is not the run add it to setup") for line in (4, 6)]
+    assert [each["run"] for each in loaded(found.job)["setup"]] == [["python", "prepare.py"]]

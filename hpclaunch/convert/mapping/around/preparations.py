@@ -28,6 +28,7 @@ _ASKS = frozenset(("-c", "-V", "--version", "--help", "-h", "pip", "venv"))
 _INTERPRETER = re.compile(r"^(python[\d.]*|perl|Rscript|julia|env|time|exec)$")
 _LONG_PATH = re.compile(r"(?<!\S)/\S{20,}(?=/)")
 _MOST_SHOWN = 4
+_STEPS = ("setup", "before_each", "after")
 
 
 class Candidate(Struct, frozen=True):
@@ -93,8 +94,24 @@ def _say_others(
         which = "that of the script that is read" if is_of_script else which
         why = f"which is the job's run: {taken.text} was taken, {which}, and it may be another ({listed})"
         todo = "where it is another write that as `command`, and what comes behind it as a step of `after`"
+        _say_not_started(reading, run, rivals, draft)
         places = [run.command.place, *(each.place for each in rivals)]
         draft.say("question", places, f"{len(rivals) + 1} commands may be the run", why=why, todo=todo)
+
+
+def _say_not_started(reading: ShellReading, run: Step, rivals: Sequence[Candidate], draft: Draft) -> None:
+    """Of those that became no step, and of which nothing else is said, that the job is without them: the
+    question names them as what may be the run, and not as what is lost."""
+    done = {place for key, fact in draft.facts.items() if key[0] in _STEPS for place in fact.places}
+    told = done.union(*(each.places for each in draft.findings))
+    its = [each.place for each in rivals if each.place not in told]
+    behind = False
+    for each in reading.commands:
+        behind = behind or each is run.command
+        if each.place in its and each.words and not each.within:
+            why = "it is a program of its own, as the run is, and nothing in the job starts it"
+            todo = f"where it is not the run add it to {'after' if behind else 'setup'}"
+            draft.say("left", (each.place,), each.brief(), why=why, todo=todo)
 
 
 def _may_rival(candidate: Candidate) -> bool:
