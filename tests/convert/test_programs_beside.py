@@ -32,6 +32,14 @@ def test_what_tells_of_the_machine_has_no_effect() -> None:
     assert "nproc; du -sh ." in told.what
 
 
+@pytest.mark.parametrize("looks", ["ldd ./solve", "readelf -d solve", "nm -D ./solve"])
+def test_what_looks_into_a_program_leaves_the_only_other_command_the_run(looks: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 1\n{looks}\n../bin/solve in.txt\n"
+    found = convert(classified({"job.sub": text}), Options({}))
+    assert 'command: ["../bin/solve", in.txt]' in found.job
+    assert [each.what for each in found.findings if each.kind == "left"] == []
+
+
 _ENDS_IN_TEXT = "bash -c 'pkill -9 -f torchrun || true && fuser -k 29500/tcp || true'"
 
 

@@ -32,6 +32,7 @@ _BY_WHAT_THEY_DO: Mapping[Does, str] = {
     "looks": """
         cat date ls pwd hostname whoami id uname env which printenv lscpu nproc free df du stat uptime ps top
         lsof ibstat ibstatus ibv_devinfo nvcc squeue sinfo sacct sprio getent
+        ldd nm readelf objdump
     """,
     # They print what they make of their own words,
     "words": "seq basename dirname readlink realpath expr",
