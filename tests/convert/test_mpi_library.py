@@ -67,6 +67,14 @@ def _of(lines: str) -> tuple[dict[str, Any], Conversion]:
         ("/opt/warm/bin/mpiicx -o app app.c\nmpirun -np 8 ./app", "pmi2"),
         ("module load openmpi/4.1\nmpiicc -o old old.c\nmpirun -np 8 ./app", "pmix"),
         ("mpirun -np 8 bash -c './app.$PMI_RANK'", "pmi2"),
+        ("mpirun -np 8 --map-by ppr:4:node --bind-to core ./app", "pmix"),
+        ("module load impi\nmpirun -np 8 --map-by socket:PE=4 ./app", "pmix"),
+        (
+            ". /opt/impi/bin/mpivars.sh\nexport PATH=/ucx:/opt/openmpi-4/bin:$PATH\nmpirun -np 8 ./app",
+            "pmix",
+        ),
+        ("export PATH=/opt/openmpi-4/bin:$PATH\n. /opt/impi/bin/mpivars.sh\nmpirun -np 8 ./app", "pmi2"),
+        (". /opt/impi/bin/mpivars.sh\nexport PATH=$PATH:/opt/openmpi-4/bin\nmpirun -np 8 ./app", "pmi2"),
     ],
 )
 def test_what_tells_whose_it_is_tells_how_ranks_find_each_other(lines: str, mpi: str) -> None:

@@ -8,12 +8,13 @@ the script puts into PATH or names as the MPI's, and daemons that it starts.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from hpclaunch.convert.programs.environments import MODULES
-from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.programs.mpirun import is_of_open_mpi
 from hpclaunch.convert.programs.names import BY_MPIRUN, BY_WRAPPED
 from hpclaunch.convert.reading import Command, ShellReading
@@ -48,6 +49,7 @@ _NAMED = {
         + _CHAIN.format(names="foss|fosscuda|gompi|gompic|iomkl|iompi|gomkl")
     ),
 }
+_MAPS = re.compile(r"^ppr:|(?:^|[:,])pe=", re.IGNORECASE)
 # Variables with folders: of programs, and of an MPI.
 _FOLDERS = re.compile(r"PATH|\w{,40}MPI\w{,40}(?:HOME|ROOT|DIR)")
 _LONGEST = 4096  # characters of a folder's name, as Linux has it
@@ -139,8 +141,13 @@ def is_before_srun(text: str) -> bool:
 
 def by_options(layer: Layer) -> Library | None:
     """The same by the launcher's own options alone."""
-    own = next((each for each in layer.options if is_of_open_mpi(each)), None)
+    own = next((each for each in layer.options if is_of_open_mpi(each) or _maps_as_open_mpi(each)), None)
     return Library(OPEN_MPI, own.written) if layer.program == "mpirun" and own is not None else None
+
+
+def _maps_as_open_mpi(option: Option) -> bool:
+    """Whether --map-by is told what Hydra's has no words for: ppr:N:node, PE=N (mpirun(1) of Open MPI)."""
+    return option.name == "map-by" and _MAPS.search(shown(option.value or ())) is not None
 
 
 def _told(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Library]:
@@ -156,8 +163,11 @@ def _told(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Lib
     yield from _named(_of_lsf(reading))
     loaded = modules(reading)
     yield from _of_modules(loaded)
+    folders = list(_of_folders(reading, command))
+    if _goes_before_scripts(reading):
+        yield from folders
     yield from _named(shown(each.name) for each in reversed(reading.sourced))
-    yield from _of_folders(reading, command)
+    yield from folders
     yield from _of_mpd(reading)
     yield from _named(text for text in words if "nvcr.io/" in text)
     yield from (Library(MPICH, text) for text in words if program_of([(text,)]) in BY_WRAPPED)
@@ -178,6 +188,19 @@ def _of_folders(reading: ShellReading, command: Command) -> Iterator[Library]:
             its = _NAMED[library].finditer(part.lower()) if library else ()
             if any(part[max(each.start() - 1, 0) : each.start() + 1].count("/") for each in its):
                 yield Library(library, f"{name}={part}")
+
+
+def _goes_before_scripts(reading: ShellReading) -> bool:
+    """Whether the script puts the folder of an MPI in front of PATH behind all scripts of one that it
+    sources: what these put there it no longer finds first."""
+    own = [each for each in reading.assigned if each.name == "PATH" and not each.conditions]
+    before = [each.place for each in reading.sourced if named(shown(each.name))]
+    last = own[-1] if own and before else None
+    return (
+        last is not None
+        and any(map(named, takewhile(lambda part: part != "${PATH}", shown(last.value).split(":"))))
+        and all(each.file == last.place.file and each.line < last.place.line for each in before)
+    )
 
 
 def _of_mpd(reading: ShellReading) -> Iterator[Library]:
