@@ -143,3 +143,25 @@ def test_a_mount_of_srun_begins_where_the_script_is_by_then() -> None:
     assert _job("cd /opt/code\nsrun --container-image=i.sqsh --container-mounts=./d:/d ./fit")["mounts"] == [
         "/opt/code/d:/d"
     ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "way", "todo"),
+    [
+        (
+            "cd data\nfor e in 1 2; do (cd e$e; {run}); done",
+            "cd data; cd e${e}:",
+            '["./data/e1", "./data/e2"]',
+        ),
+        ("cd data\nfor e in */; do (cd $e; {run}); done", "cd data; cd ${e}:", "a job for each folder"),
+        ("cd data\ncd $(ls | head -n 1)\n{run}", "cd data; cd $(ls | head -n 1)", "--set workdir="),
+        ("cd $A\nfor e in 1 2; do (cd e$e; {run}); done", "cd ${A}; cd e${e}:", "a job for each folder"),
+        ("cd data\nfor e in 1 2; do (cd /x/e$e; {run}); done", "cd /x/e${e}:", "[/x/e1, /x/e2]"),
+    ],
+)
+def test_a_question_for_the_folder_has_all_of_the_way_there(lines: str, way: str, todo: str) -> None:
+    text = f"{_HEAD}{lines.format(run='srun --mpi=none ./t')}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    (asked,) = [each for each in found.findings if each.key == "workdir"]
+    assert f"start: {way}" in asked.why
+    assert todo in asked.todo

@@ -96,7 +96,7 @@ def _put(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple[Va
     again = _of_rounds(reading, run, changes)
     if again:
         (why, todo), lines = again, [each.place for each in changes]
-        draft.ask(("workdir",), f"{_asked_folder(what)}: {why}", lines, what, todo=todo)
+        draft.ask(("workdir",), f"{_asked_folder(_way(changes))}: {why}", lines, what, todo=todo)
         return ()
     folder = reached(reading, changes, base or ".")
     if folder is not None:
@@ -109,7 +109,7 @@ def _put(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple[Va
         draft.say("carried", places, what, became=f"command: {became}...", why=why, key="command")
         return entered
     if folder is None:
-        draft.ask(("workdir",), _asked_folder(what), places, what)
+        draft.ask(("workdir",), _asked_folder(_way(changes)), places, what)
     elif folder == ".":
         why = "relative paths start from the job file's folder"
         draft.say("replaced", places, what, why=why)
@@ -215,9 +215,13 @@ def _of_rounds(reading: ShellReading, run: Command, changes: Sequence[Command]) 
     values = [known(each) for each in loop.values]
     each_first = (first.replace(f"${{{loop.variable}}}", value or "$") for value in values)
     folders = [_resolved(reading, each) for each in each_first]
-    if len(inside) > 1 or loop.count != len(folders) or None in folders or len(run.loops) > 1:
+    # The script may have gone to another folder in front of the loop.
+    outer = "." if is_whole else reached(reading, [each for each in changes if loop not in each.loops], ".")
+    is_told = outer is not None and None not in folders and loop.count == len(folders)
+    if len(inside) > 1 or not is_told or len(run.loops) > 1:
         return (_OWNFOLDERS, "write a job for each folder")
-    sweep = flow({"grid": {"workdir": [_written(each or "") for each in folders]}})
+    whole = [normpath(join(outer or "", each or "")) for each in folders]
+    sweep = flow({"grid": {"workdir": [_written(each) for each in whole]}})
     todo = (
         f"where none needs another give --set workdir=null --set trials=null --set {quote(f'sweep={sweep}')}"
     )
@@ -267,6 +271,11 @@ def reached(reading: ShellReading, changes: Sequence[Command], base: str) -> str
         if folder is not None and (from_here is not None or folder.startswith("/")):
             here = normpath(join(from_here or "", folder))
     return here
+
+
+def _way(changes: Sequence[Command]) -> str:
+    """All that lead to the folder: the last alone names it from where those before it went."""
+    return "; ".join(dict.fromkeys(" ".join(map(shown, each.words)) for each in changes))
 
 
 def _asked_folder(text: str) -> str:
