@@ -47,3 +47,13 @@ def test_nothing_decides_where_the_run_has_one_way() -> None:
     asked = _questions(_SERVER + _WIDE)
     assert set(asked) == {"command", "nodes"}
     assert "decides" not in asked["command"].why
+
+
+def test_a_program_whose_words_the_script_alone_knows_goes_on_beside_servers_too() -> None:
+    text = "port=$(python -c 'import random; print(random.random())')\nsrun --mpi=none ./serve -p $port &\n"
+    text += "mkdir -p out\npython -u ask.py out --port $port\n"
+    asked = _questions(text)
+    assert set(asked) >= {"command", "nodes"}
+    assert "runs at the same time as python -u ask.py" in asked["command"].why
+    found = convert(classified({"run.sub": _HEAD + text}), Options({}))
+    assert not [each for each in found.findings if each.kind == "left" and "ask.py" in each.what]

@@ -7,10 +7,11 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.ways import decided_by
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_over
+from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import base_name, known
-from hpclaunch.values.conversion import Place
+from hpclaunch.values.conversion import Finding, Place
 
 AT_ONCE = "several programs at once"
 _WIDE = 60
@@ -34,7 +35,12 @@ def ask(reading: ShellReading, run: Step, steps: Sequence[Step], nodes: int | No
     if not others:
         return
     draft.drop("after", [each.place for each in beside])
-    listed = ", ".join(each.brief(_WIDE) for each in dict.fromkeys(others))
+    lines = {each.place for each in beside}
+    draft.findings[:] = [
+        each for each in draft.findings if not (_is_for_after(each) and lines.intersection(each.places))
+    ]
+    programs = [each for each in others if each.program not in PREPARES] or others
+    listed = ", ".join(each.brief(_WIDE) for each in dict.fromkeys(programs))
     question = f"what each rank executes: {run.command.brief(_WIDE)} runs at the same time as {listed}"
     decides = next(filter(None, (decided_by(run.command, each) for each in _alike(reading, run))), "")
     question += f"; and {decides} decides whether they do, which is not told" if decides else ""
@@ -68,10 +74,16 @@ def _goes_on_with(reading: ShellReading, run: Command, draft: Draft) -> Iterator
     after: set[Place] = {
         place for key, fact in draft.facts.items() if key[0] == "after" for place in fact.places
     }
+    # What became no step since the script alone knows its words goes on at that time, too.
+    after.update(each.places[0] for each in draft.findings if _is_for_after(each))
     later = dropwhile(lambda each: each is not run, reading.commands)
     for each in takewhile(lambda each: each.program not in ("wait", "kill"), later):
-        if each is not run and each.place in after and not decided_by(run, each):
+        if each is not run and each.place in after and not (each.within or decided_by(run, each)):
             yield each
+
+
+def _is_for_after(finding: Finding) -> bool:
+    return finding.kind == "left" and finding.todo.startswith("add it to after ")
 
 
 def _servers(reading: ShellReading, run: Step, steps: Sequence[Step]) -> Iterator[Command]:
