@@ -169,3 +169,29 @@ def test_a_value_that_the_submission_chose_is_not_said_to_be_made_in_the_job() -
     (asked,) = [each.why for each in found.findings if each.key == "time"]
     assert asked.endswith("which value T has is not told")
     assert _job(_GUARD.format(chooses), _RUN, arguments=("long",))["time"] == "10:00:00"
+
+
+_INNER = "#!/bin/bash\n#SBATCH -N 2 -t 10\nsrun --mpi=none --ntasks-per-node=8 ./x\n"
+
+
+def _of_two(text: str, inner: str = _INNER) -> tuple[dict[str, Any], Conversion]:
+    found = convert(classified({"go.sh": f"#!/bin/bash\n{text}\n", "inner.sh": inner}), Options({}))
+    return loaded(found.job), found
+
+
+@pytest.mark.parametrize("starts", ["./inner.sh", "bash inner.sh", "exec ./inner.sh"])
+def test_a_script_that_submits_itself_is_the_jobs_and_not_the_one_that_it_starts_there(starts: str) -> None:
+    job, found = _of_two(f"{_GUARD.format('sbatch -N 3 -t 60 $0')}\n{starts}")
+    assert (job["nodes"], job["time"], job["command"]) == ("3", "01:00:00", ["./x"])
+    assert "setup" not in job
+    assert all("submits another job" not in each.why for each in found.findings)
+
+
+@pytest.mark.parametrize("starts", ["./inner.sh", "bash inner.sh", "sh ./inner.sh 1"])
+def test_what_starts_the_script_is_no_step_of_its_job(starts: str) -> None:
+    job, found = _of_two(f"export A=1\n{starts}\n./after.sh")
+    assert (job["nodes"], job["env"], job["command"]) == ("2", {"A": "1"}, ["./x"])
+    assert "setup" not in job
+    assert [each["run"] for each in job["after"]] == [["./after.sh"]]
+    (told,) = [each for each in found.findings if "inner.sh" in each.what and each.places[0].line == 3]
+    assert told.why == "it starts the script that the job is made of"

@@ -23,6 +23,7 @@ _DIRECTIVES = re.compile(
 )
 _IN_A_WORD = re.compile(r"\w")
 _COMMENT = re.compile(r"(?<![^\s;&|()])#")  # $# and ${#words} are none
+_ITSELF = re.compile(rf"^[^#\n]*\b{any_of(SUBMITTERS)}\b[^#\n]*\$\{{?(?:0\b|BASH_SOURCE)", re.MULTILINE)
 _STARTED = (
     (4, (*STEPS, *SUBMITTERS)),
     (2, (*BY_MPI, *CONTAINERS)),
@@ -42,8 +43,15 @@ def chosen(sources: Sequence[Source]) -> str:
         each for each in equal if any(_runs(each.text, other.name) for other in equal if other != each)
     )
     found = next(starters, equal[0])
+    # What submits itself, and starts that one in its job: lines of #SBATCH of that one are none then.
+    again = (each for each in sources if _submits_itself(each) and _runs(each.text, found.name))
+    found = next(again, found)
     submitted = (each for each in sources if weights[each.name] and _submits(found.text, each.name))
     return next(submitted, found).name
+
+
+def _submits_itself(source: Source) -> bool:
+    return _ITSELF.search(source.text.replace("\\\n", " ")) is not None or _submits(source.text, source.name)
 
 
 def _submits(text: str, name: str) -> bool:
@@ -61,7 +69,7 @@ def _runs(text: str, name: str) -> bool:
     if base not in text:
         return False
     file = rf"(?:\./|{any_of(tuple(sorted(SHELLS)))}\s+)(?:[\w.-]+/)*{re.escape(base)}(?![\w.-])"
-    return re.search(rf"^[ \t]*(?:sudo[^\n|;&]*[ \t])?{file}", text, re.MULTILINE) is not None
+    return re.search(rf"^[ \t]*(?:sudo[^\n|;&]*[ \t]|exec[ \t]+)?{file}", text, re.MULTILINE) is not None
 
 
 def _weight(text: str) -> int:

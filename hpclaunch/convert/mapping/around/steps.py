@@ -22,7 +22,9 @@ from hpclaunch.convert.mapping.container import images
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.programs.beside import that
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import base_name
 from hpclaunch.values.conversion import Place
 
 # What a script does on the batch host that is a step of a job too: files and scripts of its own.
@@ -43,6 +45,9 @@ def put(reading: ShellReading, run: one_step.Run, all_steps: Sequence[Step], dra
     of_files, no_steps = _made_of_files(reading), NoSteps(reading, run.command, run.trials)
     texts = Texts(reading, run.command)
     after, missing, pending = False, Missing(reading, of_run), None
+    # Where another input starts the script: what is behind that is done when the script has ended.
+    starts = (each.place for each in reading.commands if _starts(each, reading.script))
+    began = {place.file: place.line for place in starts}
     removing, failures = Removing(reading.commands, run.command, by_command), Failures(reading, run.command)
     for command in sorted(reading.commands, key=lambda each: bool(each.signals)):
         missing.add(pending)
@@ -65,7 +70,11 @@ def put(reading: ShellReading, run: one_step.Run, all_steps: Sequence[Step], dra
         if (
             step is None
             and text is None
-            and (_is_log(command, of_files, draft) or not _is_step_of_host(command))
+            and (
+                _is_log(command, of_files, draft)
+                or not _is_step_of_host(command)
+                or _starts(command, reading.script)
+            )
         ):
             continue
         if not words:
@@ -76,8 +85,9 @@ def put(reading: ShellReading, run: one_step.Run, all_steps: Sequence[Step], dra
             continue
         if _runs_beside(order, command, run.command, draft):
             continue
-        key = "before_each" if no_steps.is_in_trials(command) else "after" if after else "setup"
-        why, todo = no_steps.why(command, after=after)
+        is_behind = after or began.get(command.place.file, command.place.line) < command.place.line
+        key = "before_each" if no_steps.is_in_trials(command) else "after" if is_behind else "setup"
+        why, todo = no_steps.why(command, after=is_behind)
         if not why and step is not None and of_run is not None:
             why = unlike(step, of_run, containers, draft, one_step.per(step, run.per_node))
             todo = f"add it to {key} where it does with the job's, or submit it as a job of its own"
@@ -164,6 +174,14 @@ def _is_log(command: Command, of_files: Collection[tuple[str, int]], draft: Draf
         return True
     draft.say("replaced", (command.place,), command.brief(), why=IN_LOGS)
     return True
+
+
+def _starts(command: Command, script: str) -> bool:
+    """Whether another input starts the script by it, which the job is made of: ./run.sh, bash run.sh"""
+    if command.place.file == script or not script:
+        return False
+    words = command.words[command.program in SHELLS :]
+    return bool(words) and base_name(words[0]) == script.rpartition("/")[2]
 
 
 def _is_step_of_host(command: Command) -> bool:
