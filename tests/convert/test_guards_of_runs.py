@@ -87,3 +87,14 @@ def test_an_end_on_a_condition_is_not_said_to_have_no_effect() -> None:
     without = " ".join(each.what for each in found if each.kind == "without effect")
     assert "exit 2" not in without
     assert "continue" not in without
+
+
+def test_a_function_that_ends_the_script_is_told_once_for_each_condition_and_without_its_folder() -> None:
+    lines = "late() { [ $SECONDS -gt 99 ]; }\nstop() { exit 0; }\ngo() { late && stop; }\ngo\ngo\ngo\n"
+    made = "if grep -q new state; then mkdir out; fi"
+    found = convert(classified({"/home/me/run.sub": _HEAD + lines + made + _RUN}), Options({}))
+    left = [each.why for each in found.findings if each.kind == "left" and "run.sub:" in each.why]
+    assert left == [
+        "the script ended here on a condition (run.sub:5: late), and the job runs all the same",
+        "whether it runs depends on something that is not told (run.sub:9: if grep -q new state)",
+    ]

@@ -4,7 +4,7 @@ import re
 from itertools import takewhile
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around.ways import PLACE
+from hpclaunch.convert.mapping.around.ways import PLACE, with_line
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known
@@ -19,6 +19,7 @@ def say(reading: ShellReading, run: Command, draft: Draft) -> None:
     """Those that end it well, each by its condition, and together those that end it with a failure where a
     file or a program is not as it should be. What else fails there is a step, which ends the job."""
     failing: dict[str, Command] = {}
+    ending: set[str] = set()  # a function that ends the script is one line, however often it is called
     for command in takewhile(lambda each: each is not run, reading.commands):
         if command.program != "exit" or not command.conditions or command.loops:
             continue
@@ -26,8 +27,10 @@ def say(reading: ShellReading, run: Command, draft: Draft) -> None:
             continue
         on = command.conditions[-1]
         if (known(command.words[1]) if command.words[1:] else "0") == "0":
-            why = f"the script ended here on a condition ({on}), and the job runs all the same"
-            draft.say("left", (command.place,), "exit before the run", why=why, todo=_TODO)
+            why = f"the script ended here on a condition ({with_line(on)}), and the job runs all the same"
+            if why not in ending:
+                draft.say("left", (command.place,), "exit before the run", why=why, todo=_TODO)
+            ending.add(why)
         elif (looks := _looks(on)) and looks not in failing:
             failing[looks] = command
     if failing:

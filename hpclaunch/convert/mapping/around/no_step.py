@@ -2,6 +2,7 @@
 
 from hpclaunch.convert.mapping.around import missing_folders
 from hpclaunch.convert.mapping.around.trials import Trials
+from hpclaunch.convert.mapping.around.ways import with_line
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials, loops_over
 from hpclaunch.convert.mapping.words.variables import submitters_in
 from hpclaunch.convert.programs.layers import layers
@@ -89,8 +90,7 @@ def _names_host(command: Command) -> str:
 
 def of_condition(condition: str) -> tuple[str, str]:
     """Why a job has no step for what is done on that condition, and what to do."""
-    place, colon, written = condition.partition(": ")
     return (
-        f"whether it runs depends on something that is not told ({place.rpartition('/')[2]}{colon}{written})",
+        f"whether it runs depends on something that is not told ({with_line(condition)})",
         "add it to setup, before_each or after if the job needs it, or convert again with --env",
     )

@@ -8,6 +8,11 @@ PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")
 _TEST = re.compile(r"\[|test\b|\(\(")
 
 
+def with_line(condition: str) -> str:
+    """The condition with its line as people are told of lines, without the folder of the file."""
+    return PLACE.sub(lambda place: place[0].rpartition("/")[2], condition)
+
+
 def decided_by(run: Command, other: Command) -> str:
     """What decides which of two commands is run that stand in different ways of a `case` or an `if`; "" where
     one does not exclude the other."""
