@@ -65,7 +65,7 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     walk.no_run = any((each.kind, each.what) == ("question", no_run.THE_RUN) for each in of_run)
     if not_given(reading) and not any(each.became for each in of_run):
         walk.perhaps = {each.name for each in reading.assigned}  # the run is where nobody reads it
-    elif not of_run:
+    elif walk.no_run or not of_run:
         walk.perhaps |= {each.name for each in reading.assigned if each.exported} | _of_commands(reading)
     unclear = {
         line_of(each.place): Told("unread", "", each.text, _LOOK)

@@ -160,3 +160,11 @@ def test_what_env_has_and_a_command_that_is_asked_for_sets_again_is_said_to_be_i
     assert loaded(found.job)["env"] == {"OMP_NUM_THREADS": "3"}
     (said,) = (each for each in found.findings if each.what == "OMP_NUM_THREADS=3")
     assert said.why.startswith("env has it, and the command, which is asked for, has to do it again: what")
+
+
+def test_a_variable_of_a_command_that_is_left_is_not_said_to_be_used_by_nothing() -> None:
+    lines = "HERE=/home/me/a/\nNOTE=4\nFILE=eval.m\ncd $HERE\nmath -script ../$FILE\ngit add .\n"
+    found = convert(classified({"go.sh": f"#!/bin/bash\n#SBATCH -N 4 -t 9\n{lines}"}), Options({}))
+    assert loaded(found.job)["command"] == ASK
+    unused = [each.what for each in found.findings if each.why == "nothing that is launched uses it"]
+    assert unused == ["NOTE=4"]
