@@ -175,7 +175,7 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     given = [(each.name, each.text) for each in inputs if each.role == "manifest"]
     scripts = [Source(each.name, each.text) for each in inputs if each.role == _OF_PODS]
     kind = manifests.convert(given, draft, options, scripts)
-    cores.settle(draft)
+    cores.settle(draft, options.sets)
     as_root.settle(draft)
     secrets = Secrets([*[each.text for each in inputs], *_exported(options)], more=draft.secrets)
     to_fill_in.ask(draft)
@@ -278,7 +278,7 @@ def _put(
     else:
         said, todo, places = no_launcher.said(reading)
         draft.refuse(said, places or _script(reading, inputs), _UNKNOWN, todo=todo)
-    cores.settle(draft)
+    cores.settle(draft, options.sets)
     if name == "docker_ssh":
         as_root.settle(draft)
     wrong = defects.find(reading, options, draft)

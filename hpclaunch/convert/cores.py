@@ -2,6 +2,7 @@
 for each rank."""
 
 import re
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -35,9 +36,11 @@ def has_none(draft: Draft) -> bool:
     return {fact.value for key, fact in draft.facts.items() if key[-1] == "gpus_per_node"} == {0}
 
 
-def settle(draft: Draft) -> None:
-    """Say what is lost of them where the job has no GPUs; to be done when all else is told."""
-    if has_none(draft):
+def settle(draft: Draft, sets: Sequence[str] = ()) -> None:
+    """Say what is lost of them where the job has no GPUs, or is to have none by `sets` (--set), which are put
+    in later; to be done when all else is told."""
+    answers = [text.partition("=")[2].strip() for text in sets if text.startswith("gpus_per_node=")]
+    if answers[-1:] == ["0"] or (not answers and has_none(draft)):
         draft.findings[:] = map(_of_no_gpus, draft.findings)
 
 

@@ -9,6 +9,7 @@ import yaml
 from click.testing import CliRunner
 
 from hpclaunch.cli.convert import convert
+from hpclaunch.convert import conversion, inputs, options
 from hpclaunch.spec.read import parse_job
 from hpclaunch.values.errors import InputError
 
@@ -222,3 +223,11 @@ def test_a_job_that_is_complete_by_what_is_set_is_read_back(tmp_path: Path) -> N
     why = {each["what"]: each["why"] for each in told["differences"]}
     assert why["nodes"] == "--set nodes says so"
     assert why["image"] == "--set image says so"
+
+
+@pytest.mark.parametrize(("answer", "kind"), [("gpus_per_node=0", "left"), ("gpus_per_node=2", "replaced")])
+def test_cores_are_lost_where_the_answer_is_that_there_are_no_gpus(answer: str, kind: str) -> None:
+    text = "#!/bin/bash\n#SBATCH -N 1 -n 1 -t 9\n#SBATCH --cpus-per-task=16\nsrun --mpi=none ./t\n"
+    found = conversion.convert(inputs.classified({"run.sub": text}), options.Options({}, sets=(answer,)))
+    (told,) = [each for each in found.findings if each.what == "--cpus-per-task=16"]
+    assert told.kind == kind
