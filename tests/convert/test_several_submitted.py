@@ -52,3 +52,20 @@ def test_a_script_that_is_written_for_another_job_is_not_said_to_be_the_jobs() -
     assert not _became(f"{_WRITTEN}sbatch wells.sub\n")
     own = _WRITTEN.replace("#!/bin/sh\n", "#!/bin/sh\n#SBATCH -N 1 -n 1 -t 5\n", 1)
     assert "the script of another job" in _became(f"{own}sbatch wells.sub\nsrun --mpi=none ./near\n")
+
+
+def test_a_script_that_only_starts_others_is_the_one_that_is_submitted() -> None:
+    texts = {
+        "go.sh": "#!/bin/sh\nsbatch -N 1 --gres=gpu:4 -t 10 ./job.sh a b\n",
+        "job.sh": "#!/bin/sh\nbash train.sh $2 $1\n",
+        "train.sh": "#!/bin/bash\ntorchrun --standalone --nproc_per_node 4 train.py --x $1\n",
+    }
+    found = convert(classified(texts), Options({}))
+    assert loaded(found.job)["command"] == ["bash", "train.sh", "b", "a"]
+    assert not [each for each in found.findings if "not among the files" in each.why]
+
+
+def test_what_stands_behind_the_script_that_is_submitted_is_its_argument() -> None:
+    texts = {"go.sh": "#!/bin/sh\nsbatch -N 1 -t 10 job.sh common.sh\n", "common.sh": "A=1\nB=2\n"}
+    found = convert(classified(texts), Options({}))
+    assert any("job.sh is not among the files" in each.why for each in found.findings)

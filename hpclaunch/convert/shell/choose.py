@@ -24,6 +24,8 @@ _DIRECTIVES = re.compile(
 _IN_A_WORD = re.compile(r"\w")
 _COMMENT = re.compile(r"(?<![^\s;&|()])#")  # $# and ${#words} are none
 _ITSELF = re.compile(rf"^[^#\n]*\b{any_of(SUBMITTERS)}\b[^#\n]*\$\{{?(?:0\b|BASH_SOURCE)", re.MULTILINE)
+# What is behind the first script is given to that one, and --wrap has a text of its own.
+_NO_SCRIPT = r"(?!--wrap|\.(?:sh|bash|sub|sbatch|slurm|job)(?![\w.-]))[^#\n;|&]"
 _STARTED = (
     (4, (*STEPS, *SUBMITTERS)),
     (2, (*BY_MPI, *CONTAINERS)),
@@ -47,19 +49,21 @@ def chosen(sources: Sequence[Source]) -> str:
     again = (each for each in sources if _submits_itself(each) and _runs(each.text, found.name))
     found = next(again, found)
     submitted = (each for each in sources if weights[each.name] and _submits(found.text, each.name))
-    return next(submitted, found).name
+    # One that only starts others is submitted too: `bash train.sh` is all that it does.
+    of_others = (each for each in sources if each != found and _submits(found.text, each.name, _NO_SCRIPT))
+    return next(submitted, next(of_others, found)).name
 
 
 def _submits_itself(source: Source) -> bool:
     return _ITSELF.search(source.text.replace("\\\n", " ")) is not None or _submits(source.text, source.name)
 
 
-def _submits(text: str, name: str) -> bool:
-    """Whether a text submits the script of this name."""
+def _submits(text: str, name: str, before: str = r"[^#\n]") -> bool:
+    """Whether a text submits the script of this name, behind words of these characters."""
     base = name.rpartition("/")[2]
     if base not in text:
         return False
-    line = rf"^[^#\n]*\b{any_of(SUBMITTERS)}\b[^#\n]*[\s/\"']{re.escape(base)}(?![\w.-])"
+    line = rf"^[^#\n]*\b{any_of(SUBMITTERS)}\b(?:{before})*[\s/\"']{re.escape(base)}(?![\w.-])"
     return re.search(line, text.replace("\\\n", " "), re.MULTILINE) is not None
 
 
