@@ -5,7 +5,9 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Source
+from hpclaunch.convert.shell.started import behind_options
 from hpclaunch.readback.shell.values import Value, base_name, known, known_parts, shown
 from hpclaunch.values.conversion import Place
 
@@ -37,8 +39,18 @@ def with_login(words: Sequence[Value], scripts: Sequence[Source], place: Place, 
         if is_bash:
             found.insert(1, ("-l",))
         elif found and any(_OF_BASH.match(each.text.lstrip()) for each in scripts):
-            found[:0] = [("bash",), ("-l",)]
+            found[: base_name(found[0]) in SHELLS] = _front(found, scripts)
     if found != list(words):
         became = " ".join(map(shown, found[:2]))
         draft.say("replaced", (place,), shown(words[0]), became=f"command: {became} ...", why=_WHY)
     return found
+
+
+def _front(words: Sequence[Value], scripts: Sequence[Source]) -> list[Value]:
+    """A login shell of bash before the words, or in place of the shell that they begin with: bash takes its
+    first operand for a script, and a program that is none stands behind a text."""
+    is_shell = base_name(words[0]) in SHELLS
+    first = behind_options(words[1:])[:1] if is_shell else words[:1]
+    if first and base_name(first[0]) in {each.name.rpartition("/")[2] for each in scripts}:
+        return [("bash",), ("-l",)]
+    return [("bash",), ("-lc",), ('exec "$@"',), ("bash",), *words[:is_shell]]
