@@ -165,3 +165,37 @@ def test_a_question_for_the_folder_has_all_of_the_way_there(lines: str, way: str
     (asked,) = [each for each in found.findings if each.key == "workdir"]
     assert f"start: {way}" in asked.why
     assert todo in asked.todo
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "cd ~/work\nsource env/activate\ncd deep\nsrun --mpi=none app ../input out",
+        "cd $HOME/work/deep\nsource ../env/activate\ncd ..\nsrun --mpi=none app input out",
+        "cd ~/work/deep\n. ./own/activate\ncd ../env\nsrun --mpi=none app ../input out",
+    ],
+)
+def test_a_file_that_was_sourced_in_another_folder_of_the_users_is_found(lines: str, tmp_path: Path) -> None:
+    environment = _machine(tmp_path)
+    for name in ("env", "deep/own"):
+        Path(tmp_path, "home/work", name).mkdir(parents=True)
+        Path(tmp_path, "home/work", name, "activate").write_text("")
+    command = _job(lines)["command"]
+    assert command[:2] == ["bash", "-lc"]
+    # Without the profile of this machine, and so that it ends where it finds no file.
+    _shell(["bash", "-ec", command[2]], tmp_path / "job", environment)
+    assert [each for each in _left(tmp_path / "home") if each.endswith("out")]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "source env/activate\ncd ~/work\nsrun --mpi=none app input out",
+        "cd ~/work\nsource env/activate\ncd $SLURM_SUBMIT_DIR\nsrun --mpi=none app input out",
+        "source env/activate\ncd ..\nsrun --mpi=none app input out",
+    ],
+)
+def test_where_no_path_leads_from_the_ranks_to_the_file_it_is_said(lines: str) -> None:
+    found = convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({}))
+    said = [each for each in found.findings if each.what == "source env/activate" and each.kind == "question"]
+    assert [each.todo for each in said] == ["write its whole path in the command"]

@@ -176,9 +176,13 @@ def _shows(command: Command) -> bool:
 def _from_ranks(reading: ShellReading, run: Command, sourced: Sourced, name: str, draft: Draft | None) -> str:
     """The path of a file as the ranks find it, who start where the script is when it comes to the run. Where
     that is not told the draft says so."""
-    at, start = (path(each) if each else "." for each in (sourced.folder, run.folder))
-    if at is None or start is None or at == start or name.startswith("/") or name in _OF_CONDA:
+    if name.startswith("/") or name in _OF_CONDA or sourced.folder == run.folder:
         return name
+    at, start = (path(each) if each else "." for each in (sourced.folder, run.folder))
+    if at == start and at is not None:
+        return name
+    if at is None or start is None:
+        return _from_there(sourced, run, name, draft)
     whole = normpath(join(at, name))
     if whole.startswith("/"):
         return whole
@@ -191,4 +195,29 @@ def _from_ranks(reading: ShellReading, run: Command, sourced: Sourced, name: str
             todo = "write its whole path in the command, or convert again with --env PWD=/FOLDER"
             draft.say("question", (sourced.place,), f"source {name}", why=why, todo=todo)
         return name
+    if _is_above(start, whole):
+        return _from_there(sourced, run, name, draft)
     return posixpath.relpath(whole, start)
+
+
+def _is_above(folder: str, other: str) -> bool:
+    """Whether the way from the folder to the other leads down through folders whose names are not told."""
+    up = [folder.split("/").count(".."), other.split("/").count("..")]
+    return up[0] > up[1]
+
+
+def _from_there(sourced: Sourced, run: Command, name: str, draft: Draft | None) -> str:
+    """The path of a file from a folder that the ranks' shell goes to by a name of the user's (cd ~/work): it
+    goes there first."""
+    at, start = sourced.folder or (".",), run.folder or (".",)
+    root = at[0]
+    if isinstance(root, Unknown) and start[:1] == (root,):
+        whole, folder = (normpath(shown(each)) for each in ((*at, f"/{name}"), start))
+        if whole.startswith(shown((root,))):
+            return posixpath.relpath(whole, folder)
+    if draft is not None:
+        here = "the folder of submission" if at == (".",) else shown(at)
+        why = f"it is found from {here}, and the command reads it in {shown(start)}"
+        todo = "write its whole path in the command"
+        draft.say("question", (sourced.place,), f"source {name}", why=why, todo=todo)
+    return name
