@@ -82,3 +82,34 @@ def test_a_default_is_not_said_to_count_where_each_submission_has_words_of_its_o
     found = _converted(submitter)
     (said,) = (each for each in found.findings if each.what == "$2, an argument of the script")
     assert why in said.why
+
+
+_GOES_BY_FLAG = """#!/bin/bash
+BIG=0 N=1
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --big) BIG=1; shift ;;
+    --n) N="$2"; shift 2 ;;
+  esac
+done
+FILE=small.sbatch
+[ $BIG -eq 1 ] && FILE=job.sbatch
+CMD=(sbatch -N "$N" "$FILE")
+"${CMD[@]}"
+"""
+
+
+def test_they_are_for_a_submitter_that_without_them_submits_another_script() -> None:
+    found = _converted(_GOES_BY_FLAG, "--n", "3", "--big", job=_JOB.replace(' "$1" "${2:-none}"', ""))
+    job = loaded(found.job)
+    assert (job["nodes"], job["command"]) == ("3", ["./train"])
+    assert not [each for each in found.findings if each.what == "--args"]
+
+
+def test_the_arguments_of_a_script_that_nothing_starts_stay_its_own() -> None:
+    texts = {
+        "conf.sh": '#!/bin/bash\n[ -n "$1" ] || return\nexport A=$1\n',
+        "job.sh": "#!/bin/bash\n#SBATCH -N 1 -t 10\nsrun --mpi=none ./x $1\n",
+    }
+    found = convert(classified(texts), Options({}, arguments=("7",)))
+    assert loaded(found.job)["command"] == ["./x", "7"]

@@ -97,6 +97,10 @@ def _read(
     caller = _caller(begun, asked, given)
     if caller and not called:
         return again(run=run, required=required, called=caller)
+    for name in () if begun or called else _perhaps_callers(asked, given):
+        found = again(run=run, required=required, called=name)
+        if found.started:
+            return found
     told = of_job(sources, main, begun)
     folder.began(walker, told, given.environment)
     if main and all(complete):
@@ -170,6 +174,12 @@ def _caller(begun: Sequence[Started], asked: Sequence[Place], given: _Given) -> 
     """The one source that starts the script and that the operator's arguments are for, "" for none."""
     files = {each.place.file for each in begun}.intersection(each.file for each in asked)
     return files.pop() if given.arguments is not None and len(files) == 1 else ""
+
+
+def _perhaps_callers(asked: Sequence[Place], given: _Given) -> tuple[str, ...]:
+    """The sources that may start the script with the operator's arguments alone: without them they end before
+    that, or go another way."""
+    return tuple(dict.fromkeys(each.file for each in asked)) if given.arguments is not None else ()
 
 
 def _arguments(given: _Given) -> tuple[Value, ...]:
