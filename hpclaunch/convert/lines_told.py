@@ -121,6 +121,12 @@ HANDED = Told("left", "", "it hands the variable on to the ranks: see what is sa
 NOT_REACHED = Told(
     "without effect", "", "the script does not come to it with the values that its variables have"
 )
+OF_ANOTHER = Told(
+    "left",
+    "",
+    "it is of the script of another job, which is submitted beside this one",
+    "convert that script by itself, and give the jobs `depends_on` where one waits for the other",
+)
 # "No command given to execute" (libsrun/opt.c of Slurm's sources).
 NO_COMMAND = Told(
     "left",

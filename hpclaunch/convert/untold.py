@@ -43,6 +43,8 @@ _SHELLS_OWN = frozenset(("command", "builtin"))  # they start the command that i
 def what_became(statement: Statement, walk: Walk) -> Told:
     """What is said of it."""
     part = statement.part
+    if walk.is_of_another_job(statement.place):
+        return lines_told.OF_ANOTHER
     if walk.is_handed_on(statement):
         return lines_told.IN_COMMAND
     if _gives(part) and not walk.gives(statement.place) and walk.passes_by(statement):

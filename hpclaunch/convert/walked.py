@@ -9,6 +9,7 @@ from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.programs.beside import PLUMBING, that
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
 from hpclaunch.convert.shell import aliases, shopt
+from hpclaunch.convert.shell.choose import of_other_jobs
 from hpclaunch.readback.shell.statements import Function
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
@@ -38,6 +39,19 @@ class Walk:
     def gives(self, place: Place) -> bool:
         """Whether it gave a variable a value there."""
         return line_of(place) in self._given
+
+    def is_of_another_job(self, place: Place) -> bool:
+        """Whether it is in a script that another one of the input submits for a job of its own."""
+        return place.file in self._other_jobs and not self._is_reached(place.file)
+
+    @cached_property
+    def _other_jobs(self) -> frozenset[str]:
+        reading = unwrapped(self._reading)
+        return of_other_jobs(reading.sources, reading.script)
+
+    def _is_reached(self, file: str) -> bool:
+        its = unwrapped(self._reading)
+        return any(each.place.file == file for found in (its.commands, its.assigned) for each in found)
 
     def follows(self, place: Place) -> bool:
         """Whether what is started there is a script that it went through."""

@@ -69,3 +69,15 @@ def test_what_stands_behind_the_script_that_is_submitted_is_its_argument() -> No
     texts = {"go.sh": "#!/bin/sh\nsbatch -N 1 -t 10 job.sh common.sh\n", "common.sh": "A=1\nB=2\n"}
     found = convert(classified(texts), Options({}))
     assert any("job.sh is not among the files" in each.why for each in found.findings)
+
+
+_SECOND = "#!/bin/bash\n#SBATCH -n 1\nmodule load second\nexport B=2\npython after.py $B\n"
+_BOTH = "#!/bin/bash\na=$(sbatch --parsable main.sh fast)\nsbatch --dependency=afterok:$a second.sh\n"
+
+
+def test_nothing_of_a_script_of_another_job_is_taken_for_a_configuration() -> None:
+    found = convert(classified({"all.sh": _BOTH, "main.sh": _MAIN, "second.sh": _SECOND}), Options({}))
+    job = loaded(found.job)
+    assert (job["command"], job.get("env")) == (["./solve", "fast"], None)
+    its = {each.why for each in found.findings for place in each.places if place.file == "second.sh"}
+    assert its == {"it is of the script of another job, which is submitted beside this one"}

@@ -58,6 +58,17 @@ def _submits_itself(source: Source) -> bool:
     return _ITSELF.search(source.text.replace("\\\n", " ")) is not None or _submits(source.text, source.name)
 
 
+def of_other_jobs(sources: Sequence[Source], script: str) -> frozenset[str]:
+    """The names of the other scripts that one of these submits: each is of a job of its own, and nothing
+    of it comes before the script."""
+    return frozenset(
+        source.name
+        for source in sources
+        if source.name != script
+        and any(_submits(each.text, source.name, _NO_SCRIPT) for each in sources if each != source)
+    )
+
+
 def _submits(text: str, name: str, before: str = r"[^#\n]") -> bool:
     """Whether a text submits the script of this name, behind words of these characters."""
     base = name.rpartition("/")[2]

@@ -10,7 +10,7 @@ from hpclaunch.convert.programs.names import SHELLS, interpreter
 from hpclaunch.convert.programs.slurm_variables import NAMES
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Started
 from hpclaunch.convert.shell import aliases, folder, itself, shopt, traps
-from hpclaunch.convert.shell.choose import chosen
+from hpclaunch.convert.shell.choose import chosen, of_other_jobs
 from hpclaunch.convert.shell.directives import of_job
 from hpclaunch.convert.shell.names import python, with_names
 from hpclaunch.convert.shell.skipped import leave_out
@@ -90,7 +90,8 @@ def _read(
     walker = _walker(sources, given, required=required, in_job=in_job)
     several = sources if len(sources) > 1 else ()
     sourced = {name for source in several for name in walker.files.sourced_by(source.name)}.union(run)
-    configurations = [source.name for source in sources if source.name != main and source.name not in sourced]
+    others = sourced | of_other_jobs(sources, main)
+    configurations = [source.name for source in sources if source.name != main and source.name not in others]
     complete = [_configured(walker, name, given, called) for name in configurations]
     asked = tuple(walker.asked)
     begun = _begun(walker, main, given, submitted, called)
