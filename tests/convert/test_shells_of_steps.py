@@ -88,3 +88,13 @@ def test_a_step_has_the_variables_that_its_command_had(lines: tuple[str, ...], t
         words = ["sh", "-c", each["run"]] if isinstance(each["run"], str) else each["run"]
         subprocess.run(words, cwd=tmp_path, env=of_job, check=True, timeout=60)
     assert Path(tmp_path, "shown").read_text() == Path(tmp_path, "wanted").read_text()
+
+
+@pytest.mark.parametrize(
+    "line", ["conda run -n v ./prepare", "conda create -n v", "mamba install x", "conda list"]
+)
+def test_what_a_program_of_conda_does_without_its_shell_is_done_once(line: str) -> None:
+    job, found = _of("conda activate v", line, _RUN)
+    assert job["command"] == ["bash", "-lc", "conda activate v; exec ./main"]
+    told = [each for each in found.findings if each.what == line]
+    assert [each.kind for each in told] == ["left"]

@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.environment.all_exported import with_switches
 from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, at, moment_of, source_at
 from hpclaunch.convert.mapping.environment.on_conditions import guarded
 from hpclaunch.convert.mapping.words.texts import path
-from hpclaunch.convert.programs.environments import LOADERS
+from hpclaunch.convert.programs.environments import CONDAS, LOADERS
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, once
 from hpclaunch.convert.shell.folder import FOLDERS
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
@@ -163,11 +163,13 @@ def _unset(reading: ShellReading, found: Sequence[Prepared], end: Moment) -> Ite
 
 
 def _shows(command: Command) -> bool:
-    """Whether it only shows what it could set, or writes it for an eval."""
+    """Whether it only shows what it could set, writes it for an eval, or sets nothing."""
     rest = [known(word) or "?" for word in command.words[1:]]
     if command.program in ("module", "ml"):
         words = [word for word in rest if not word.startswith("-")]
         return words[:1] in _SHOW if words or command.program == "module" else True
+    if command.program in CONDAS:  # what else it does is done with it: it lists, installs, runs a program
+        return next((word for word in rest if not word.startswith("-")), "") not in _OF_CONDA
     if "hook" in rest or (command.program == "pyenv" and rest[:1] == ["init"]):
         return True
     return command.program == "umask" and all(word.startswith("-") for word in rest)
