@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, sayable
 from hpclaunch.convert.mapping.ranks import mpi
-from hpclaunch.convert.mapping.slurm.batch import batch_options, edited
+from hpclaunch.convert.mapping.slurm.batch import batch_options, edited, few_tasks
 from hpclaunch.convert.mapping.slurm.batch.asked import NODES, Asked, number, of_batch, own_hosts, submitting
 from hpclaunch.convert.mapping.slurm.batch.of_slurm import is_of_slurm
 from hpclaunch.convert.mapping.slurm.numbers.sizes import (
@@ -63,6 +63,7 @@ def put(reading: ShellReading, draft: Draft) -> Allocation:
     found = sizes(reading, asked)
     _name(reading, given, draft)
     _nodes(reading, given, found, draft)
+    few_tasks.say(given, found, draft)
     _time(reading, given, draft)
     _put_gpus(gpus_of(reading, given, found), draft)
     _say_unlike(gpus_beside(given, found), draft)
@@ -148,8 +149,7 @@ def _good_name(text: str) -> str:
 def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation, draft: Draft) -> None:
     each = given.get("nodes")
     if found.nodes is not None:
-        by = next((given[name] for name in ("nodes", "ntasks", "gpus") if name in given), None)
-        what = by.written if by is not None else "nodes"
+        what = next((given[name].written for name in ("nodes", "ntasks", "gpus") if name in given), "nodes")
         if not 1 <= found.nodes <= 100_000:
             draft.ask(("nodes",), f"how many nodes: {what} is no such number", found.places["nodes"], what)
             return
