@@ -171,3 +171,17 @@ def test_a_given_file_that_is_sourced_on_a_condition_is_no_configuration(line: s
     files = {"run.sub": f"{_HEAD}{line}\n{_RUN}", "env.sh": "export LR=7 WD=8\n"}
     job = loaded(convert(classified(files), Options({})).job)
     assert job["command"] == ASK or job["env"]["LR"] == ASK
+
+
+def test_what_a_command_writes_for_eval_may_change_what_stands_before_it() -> None:
+    text = "#!/bin/bash\n#SBATCH -N 1 -t 5\n{}\nexport A=1\n{}\nexport B=2\nsrun --mpi=none ./t $A $B\n"
+    written = 'eval "$(python settings.py)"'
+    for before, after, said in (
+        ("", written, True),
+        (written, "", False),
+        ("", 'eval "$(conda shell.bash hook)"', False),
+    ):
+        found = convert(classified({"run.sub": text.format(before, after)}), Options({}))
+        told = [each for each in found.findings if "may give another value to A" in each.why]
+        assert bool(told) is said, (before, after)
+        assert not any("B" in each.why.split() for each in told)

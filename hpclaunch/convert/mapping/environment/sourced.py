@@ -68,6 +68,7 @@ def ask(reading: ShellReading, draft: Draft) -> None:
         *(_Setter(each.place, _what(each), names=each.names) for each in written),
     ]
     _say_kept(reading, draft)
+    _say_kept_before(reading, written, draft)
     files = [_Setter(place, f"{file}, which was not given,", file) for place, file in not_given(reading)]
     if missing or files:
         _doubt_defaults(reading, min([*missing, *files], key=lambda each: each.place.line), draft)
@@ -119,11 +120,7 @@ def _say_kept(reading: ShellReading, draft: Draft) -> None:
     """Say of what the script gives a value before such a file that the file may give it another one."""
     files = dict(not_given(reading))
     behind = {each.place: each.behind for each in reading.sourced}
-    its = draft.facts.get(("command",))
-    runs = [each for each in reading.commands if its is not None and each.place in its.places]
-    used = {name for each in runs for name in reading.used_by(each)}
-    used |= {str(key[1]) for key in draft.facts if key[0] == "env" and len(key) == 2}
-    found = (each for name in used if (each := reading.last(name)))
+    found = (each for name in _used(reading, draft) if (each := reading.last(name)))
     given = sorted((each for each in found if _is_of_a_line(each)), key=lambda each: each.behind)
     before: list[tuple[str, Assigned]] = []  # of the file that is looked at, by their names
     at = 0
@@ -138,6 +135,29 @@ def _say_kept(reading: ShellReading, draft: Draft) -> None:
             places = [place, *(each.place for each in kept)]
             todo = "convert again with it, or see that the values in the job file are those that count"
             draft.say("assumed", places, f"source {file}", why=why, todo=todo)
+
+
+def _say_kept_before(reading: ShellReading, written: Sequence[Setter], draft: Draft) -> None:
+    """Say the same of what a command writes for eval: it may set any variable."""
+    used = sorted(_used(reading, draft))
+    for by in (each for each in written if each.command == "eval"):
+        found = (each for name in used if (each := reading.last(name)))
+        file = by.place.file  # of what another file gives no line tells that it came before
+        kept = [each for each in found if each.place.file == file and _is_before(each.place, by.place)]
+        if kept := kept[:_MOST_NAMES]:
+            why = f"{_what(by)} may give another value to {', '.join(each.name for each in kept)}"
+            todo = "see that the values in the job file are those that count"
+            places = [by.place, *(each.place for each in kept)]
+            draft.say("assumed", places, f"{by.command} {by.text}", why=why, todo=todo)
+
+
+def _used(reading: ShellReading, draft: Draft) -> set[str]:
+    """The variables that are in the job's command, in what it does first, and in its env."""
+    its = draft.facts.get(("command",))
+    carried = (each for each in draft.findings if (each.kind, each.key) == ("carried", "command"))
+    places = {*(its.places if its is not None else ()), *(place for each in carried for place in each.places)}
+    used = {name for each in reading.commands if each.place in places for name in reading.used_by(each)}
+    return used | {str(key[1]) for key in draft.facts if key[0] == "env" and len(key) == 2}
 
 
 def _is_of_a_line(each: Assigned) -> bool:
