@@ -151,3 +151,13 @@ def test_what_may_be_the_run_and_is_no_step_is_said_to_be_started_by_nothing() -
     lost = [(each.places[0].line, each.todo) for each in found.findings if "nothing in the job" in each.why]
     assert lost == [(line, "where it is not the run add it to setup") for line in (4, 6)]
     assert [each["run"] for each in loaded(found.job)["setup"]] == [["python", "prepare.py"]]
+
+
+@pytest.mark.parametrize(("behind", "said"), [("tar -xf d.tar\n", True), ("", False)])
+def test_where_none_is_clearly_the_run_it_is_said_of_what_stands_behind_them_too(
+    behind: str, said: bool
+) -> None:
+    found = converted(f"python download.py\npython tools/preprocess.py --all\n{behind}")
+    told = [each for each in found.findings if each.what == "steps of `after`"]
+    assert [each.todo for each in told] == ["where they are write them under setup"] * said
+    assert all(each.places[0].line == 5 for each in told)

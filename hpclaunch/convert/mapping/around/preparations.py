@@ -140,6 +140,18 @@ def ask(run: Candidate, others: Iterable[Candidate], draft: Draft) -> None:
     draft.ask(
         ("command",), question, places, f"{len(rivals) + 1} commands, and none is clearly the run", todo
     )
+    _doubt_after(run, draft)
+
+
+def _doubt_after(run: Candidate, draft: Draft) -> None:
+    """The question where the steps of `after` belong: they stand behind a command that may not be the run."""
+    steps = [fact for key, fact in draft.facts.items() if key[0] == "after" and len(key) == 2]
+    if steps:
+        places = tuple(dict.fromkeys(place for each in steps for place in each.places))
+        why = f"they stand behind {run.text}, and may be before the run"
+        draft.say(
+            "question", places, "steps of `after`", why=why, todo="where they are write them under setup"
+        )
 
 
 def _prepares(candidate: Candidate) -> bool:
