@@ -87,3 +87,12 @@ def test_what_only_another_variable_got_is_not_taken_for_set(words: str) -> None
     found = convert(classified({"fire.sub": text}), Options({}))
     assert "--glaze" not in found.job
     assert [each.became for each in found.findings if each.what == "GLAZE"] == ["not set"]
+
+
+@pytest.mark.parametrize("name", ["SLURM_PARTITION", "SLURM_TIMELIMIT", "TEAM"])
+def test_a_variable_by_which_srun_takes_an_option_is_said_to_be_taken_for_unset(name: str) -> None:
+    text = f'#!/bin/bash\n#SBATCH -N 1 -t 5\nA=(-n1)\n[ -n "${{{name}}}" ] && A+=(-p ${name})\n'
+    text += 'srun "${A[@]}" --mpi=none ./t\n'
+    found = convert(classified({"run.sub": text}), Options({}))
+    (told,) = [each for each in found.findings if each.what == name]
+    assert (told.kind, told.became, told.why) == ("assumed", "not set", "nobody gave it")

@@ -20,7 +20,7 @@ from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import Layer, may_be_many
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, STEPS, interpreter
 from hpclaunch.convert.programs.profilers import PROFILERS
-from hpclaunch.convert.programs.slurm_variables import OF_GPUS, OF_RANK, is_slurms
+from hpclaunch.convert.programs.slurm_variables import OF_GPUS, OF_RANK, READ_BY_SRUN, is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.convert.shell import slurm_options
@@ -250,7 +250,7 @@ def defaults(reading: ShellReading, draft: Draft) -> None:
         if each.default:
             several.setdefault(each.name, {}).setdefault(shown(each.default), each.place)
     for each in {each.name: each for each in reversed(reading.assumed)}.values():
-        of_slurm = is_slurms(each.name)
+        of_slurm = is_slurms(each.name) and each.name not in READ_BY_SRUN
         if each.name in told or (of_slurm and not slurm_options.is_unset(each.name, reading.sources)):
             continue
         is_argument = each.name.isdecimal() and each.name != "0"
