@@ -38,6 +38,9 @@ _NOT_STARTED = (
     "no line of the other files starts it, and what it says of ranks, variables and binding is in no job "
     "file: where it is what the job is for convert it alone, or write it as `command`"
 )
+_OF_ACCELERATE = (
+    "it stays as it is where accelerate reads it in the ranks' command; nothing of it is in the job file"
+)
 _LEFT_OUT = "nothing of the job starts it: see what is said of the lines that name it"
 
 
@@ -91,6 +94,8 @@ def told(inputs: Sequence[Input], options: Options, findings: Sequence[Finding])
                 todo = _NOT_STARTED
             elif each.role in ("program", "rank script") and _is_left_out(each, inputs, findings):
                 todo = _LEFT_OUT
+            elif each.role == "accelerate" and _is_named(each, inputs):
+                todo = _OF_ACCELERATE
             found.append(Finding("unread", (Place(each.name),), what, todo=todo))
     for name in options.environment:
         if f"--env {name}" not in named:

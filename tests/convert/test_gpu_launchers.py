@@ -376,3 +376,16 @@ def test_a_launcher_in_a_folder_that_is_not_known_is_the_run(folder: str, launch
     assert (job["nodes"], job["ranks_per_node"], job["rendezvous"]) == ("2", "4", "torch")
     assert "stir.py" in str(job["command"])
     assert [each["run"][1] for each in job["setup"]] == ["mix.py"]
+
+
+@pytest.mark.parametrize(
+    ("named", "todo"), [(" --config_file conf/a.yaml", "it stays as it is"), ("", "no --config_file")]
+)
+def test_a_configuration_that_a_text_for_a_shell_names_is_said_to_stay(named: str, todo: str) -> None:
+    launch = f"accelerate launch{named} --num_processes 8 t.py"
+    text = f"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=4 -t 5\nexport L='{launch}'\n"
+    text += 'srun --mpi=none bash -c "cd x; $L; wandb sync"\n'
+    config = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\n"
+    found = convert(classified({"run.sub": text, "a.yaml": config}), Options({}))
+    (told,) = [each for each in found.findings if each.what == "a configuration of accelerate"]
+    assert told.todo.startswith(todo)
