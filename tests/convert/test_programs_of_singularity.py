@@ -223,3 +223,26 @@ def test_only_of_a_file_it_is_said_that_no_site_runs_it(image: str, *, is_file: 
     refused = convert(classified({"go.sh": text}), Options({})).refused
     assert "containers of Singularity or Apptainer" in refused
     assert ("runs a .sif image" in refused) is is_file
+
+
+_AROUND = """#!/bin/bash
+HERE=img
+inside() {
+  apptainer exec --nv --bind /data:/d "$HERE/a.sif" "$@"
+}
+case "${1:-}" in
+  build) echo building ;;
+  *) inside "$@" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("start", ["./in.sh python t.py 3", "bash tools/in.sh python t.py 3"])
+def test_a_script_around_a_container_has_the_words_with_which_it_is_started(start: str) -> None:
+    texts = {"run.sub": f"#!/bin/bash\n#SBATCH -N 1 --gpus-per-node=1 -t 5\n{start}\n", "in.sh": _AROUND}
+    found = convert(classified(texts), Options({}))
+    facts = {each.name: each.told for each in found.launch}
+    assert facts["image"].startswith("img/a.sif")
+    assert facts["mounts"] == "/data:/d"
+    assert any(each.became == "command: python t.py 3" for each in found.findings)
+    assert not any("an argument of the script" in each.what for each in found.findings)

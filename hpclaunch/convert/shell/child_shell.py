@@ -10,7 +10,7 @@ from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import (
     BY_MPI,
     BY_TORCH,
-    DOCKERS,
+    CONTAINERS,
     GIVES_TEXT,
     SHELLS,
     STEPS,
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH)}(?=[\s;\"']|$)")
 # What is in a file among the sources is no text for a container that it starts.
-_STARTS_IN_FILE = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH, DOCKERS)}(?=[\s;\"']|$)")
+_STARTS_IN_FILE = re.compile(
+    rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS)}(?=[\s;\"']|$)"
+)
 _SUBMITS = re.compile(rf"(?:^|[\s;&|(`]){any_of(SUBMITTERS)}(?=[\s;]|$)")
 _IN_FRONT = IN_FRONT | {"sudo"}
 _PERHAPS = _IN_FRONT | {*SHELLS}
