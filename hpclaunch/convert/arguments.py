@@ -59,7 +59,8 @@ def told(reading: ShellReading, draft: Draft) -> list[Finding]:
         if not fact.is_open or number < 0:
             continue
         finding = draft.findings[number]
-        said = (finding.what, fact.question)
+        # Of a command the question has the words: arguments that were taken for none are no more in it.
+        said = (fact.question,) if key == ("command",) else (finding.what, fact.question)
         if any(map(ARGUMENT.search, said)) or not names.isdisjoint(_named(said)):
             question = f"{fact.question}; {_which(fact.question)} {_SAID}{several}"
             todo = (

@@ -115,3 +115,14 @@ def test_of_a_script_that_no_slurm_runs_nothing_is_said_of_sbatch(launch: str) -
     }
     assert "sbatch" not in texts[""]
     assert "sbatch" in texts["#SBATCH -p team\n"]
+
+
+def test_arguments_that_were_taken_for_none_answer_no_other_question() -> None:
+    text = (
+        "#!/bin/bash\n#SBATCH -N 1 -t 5 --gpus-per-node=1\nWHO=$(who_is)\nA=()\n"
+        '[ -n "$WHO" ] && A=(--who "$WHO")\npython t.py "${A[@]}" "$@"\n'
+    )
+    found = convert(classified({"run.sub": text}), Options({}))
+    (asked,) = [each for each in found.findings if each.key == "command" and each.kind == "question"]
+    assert "which of them is not told" in asked.why
+    assert "--args" not in asked.why
