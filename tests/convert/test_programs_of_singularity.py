@@ -246,3 +246,24 @@ def test_a_script_around_a_container_has_the_words_with_which_it_is_started(star
     assert facts["mounts"] == "/data:/d"
     assert any(each.became == "command: python t.py 3" for each in found.findings)
     assert not any("an argument of the script" in each.what for each in found.findings)
+
+
+def test_several_options_of_one_name_are_each_told_once() -> None:
+    options = "--nv --writable-tmpfs --bind /a:/b --bind /c:/d --env X=1 --env PATH=/usr/bin"
+    text = f"#!/bin/bash\nexport SINGULARITYENV_Z=3\napptainer run {options} lab.sif\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    became = [each.became for each in found.findings]
+    for told in ("mounts.0: /a:/b", "mounts.1: /c:/d", "env.X: 1", "env.Z: 3", "container.writable: true"):
+        assert became.count(told) == 1, told
+    assert not any(each.startswith("env.PATH") for each in became)  # Pyxis never hands it on
+    (script,) = (each for each in found.findings if each.what == "singularity run lab.sif")
+    assert (script.kind, script.why[:20]) == ("left", "the image's own scri")
+
+
+def test_variables_of_a_container_are_told_where_mpirun_starts_it_on_several_nodes() -> None:
+    text = "#!/bin/bash\n#PBS -l select=2:mpiprocs=4\nexport A=1\n"
+    text += "mpirun -np 8 singularity exec --env X=1 lab.sif ./solve\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    assert [each.became for each in found.findings].count("env.X: 1") == 1
+    (shared,) = (each for each in found.findings if each.became == "env of all ranks")
+    assert shared.what == "A"  # X stands in the command itself, on each node

@@ -293,16 +293,20 @@ def _exported(reading: ShellReading, run: _Start, draft: Draft) -> list[tuple[st
     (-genvall, their default) hand on all of it; Open MPI's does so on its own host, and to others what -x
     names (mpirun(1), "Exported Environment Variables"). Returns what only the command can set."""
     starter = run.mpirun or run.by_jsrun
+    its = Export()
+    if run.container is not None:  # Singularity hands on all that it has, unless --cleanenv
+        its = other_runtimes.export(run.command, run.container, its)
     if starter is None:
-        if run.container is not None:  # Singularity hands on all that it has, unless --cleanenv
-            its = other_runtimes.export(run.command, run.container, Export())
+        if run.container is not None:
             ranks = Ranks(its, gpus=draft.number("gpus_per_node"), container=True)
             return put_exported(reading, run.command, ranks, draft)
         return []
     named = {shown(each.value or ()).partition("=")[0] for each in starter.all("x")}
-    ranks = Ranks(Export(), options=named, gpus=draft.number("gpus_per_node"), container=bool(run.container))
+    ranks = Ranks(its, options=named, gpus=draft.number("gpus_per_node"), container=bool(run.container))
     later = put_exported(reading, run.command, ranks, draft)
+    in_command = {name for name, _ in its.given}  # in the command itself, on each node
     found = [str(key[1]) for key in draft.facts if key[0] == "env" and len(key) == 2]
+    found = [each for each in found if each not in in_command]
     if starter.program == "mpirun" and found and draft.number("nodes") != 1:
         # Fujitsu's mpiexec is made of Open MPI, and what Open MPI's manual says need not hold for it.
         of_pjm = any(each.system == "PJM" for each in reading.directives)

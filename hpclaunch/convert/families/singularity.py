@@ -4,14 +4,11 @@ variables, as far as a job file would have them."""
 import re
 from collections.abc import Callable
 
-from msgspec import structs
-
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import working_folder
 from hpclaunch.convert.mapping.container import instances, other_runtimes, pulled
 from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.mapping.docker.mounts import volume
-from hpclaunch.convert.mapping.environment import handed_on
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.programs.layers import IMAGE_FILES, Layer, layers
@@ -24,6 +21,7 @@ from hpclaunch.values.conversion import Place
 FILES = (".sif", ".simg", ".img")  # of images
 NOT_RUN = "neither Pyxis nor Kubernetes runs it"
 MAKE_ONE = "name the image that it was made of, or make a .sqsh file (enroot import docker://...)"
+_SCRIPT = "see in the image what to write as command (apptainer inspect --runscript)"
 _BESIDE = "add what it does to setup where it does with the run's image, or submit it as a job of its own"
 # PBS, Torque and Grid Engine start a script in the home of who submits it (qsub(1B) of OpenPBS 23, "Job
 # Working Directory"; qsub(1B) of Torque 6, -d; qsub(1) of Grid Engine 8, -cwd).
@@ -31,7 +29,7 @@ _FROM_HOME = ("PBS", "MSUB", "$", "SGE")
 _HOME = "the home of who submits the script, where no option names another"
 _MOST = 20  # commands that are looked at
 _STARTERS = (*SINGULARITIES, *BY_MPI, *STEPS)
-_OF_SINGULARITY = re.compile(r"(?:SINGULARITY|APPTAINER)(?:_BIND(?:PATH)?|ENV_(\w+))")
+_BINDS = re.compile(r"(?:SINGULARITY|APPTAINER)_BIND(?:PATH)?")
 
 
 def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
@@ -94,7 +92,11 @@ def say_runscript(reading: ShellReading, draft: Draft) -> None:
     be no command."""
     for command in _starting(reading):
         its = layers(command.words)
-        if not its[-1].words or all(each.program != "singularity run" for each in its):
+        layer = next((each for each in its if each.program == "singularity run"), None)
+        if layer is None:
+            continue
+        if not its[-1].words:
+            _say_no_words(command, layer, draft)
             continue
         text = " ".join(map(shown, its[-1].words))
         if not shown(its[-1].words[0]).startswith("-"):
@@ -104,18 +106,24 @@ def say_runscript(reading: ShellReading, draft: Draft) -> None:
         draft.unsay(("command",))
         draft.facts.pop(("command",), None)
         why = "the image's own script gets these words, and what it does with them is not told"
-        todo = "see in the image what to write as command (apptainer inspect --runscript)"
-        draft.say("left", (command.place,), f"singularity run: {text}", why=why, todo=todo)
+        draft.say("left", (command.place,), f"singularity run: {text}", why=why, todo=_SCRIPT)
+
+
+def _say_no_words(command: Command, layer: Layer, draft: Draft) -> None:
+    """What one executes that has no word behind its image, where no other line starts the ranks."""
+    if layer.words and ("command",) not in draft.facts:
+        why = "the image's own script is what it executes, and no line tells what that does"
+        draft.say("left", (command.place,), f"{layer.program} {shown(layer.words[0])}", why=why, todo=_SCRIPT)
 
 
 def _container(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     for option in layer.options:
-        places = lines_of(reading, command, option)
-        rule = _OPTIONS.get(option.name)
-        if rule is not None and option.value is not None:
-            rule(reading, command, layer, draft)
-        elif option.name not in _OPTIONS:
-            draft.say("left", places, option.written, why="an option of Singularity's")
+        if option.name not in _OPTIONS:
+            why = "an option of Singularity's"
+            draft.say("left", lines_of(reading, command, option), option.written, why=why)
+    # Each once: it looks at all options of its name.
+    for rule in dict.fromkeys(_OPTIONS[each.name] for each in layer.options if each.name in _OPTIONS):
+        rule(reading, command, layer, draft)
     text = path(layer.words[0]) if layer.words else None
     if text is None:
         return
@@ -131,17 +139,11 @@ def _container(reading: ShellReading, command: Command, layer: Layer, draft: Dra
 
 def _by_variables(reading: ShellReading, command: Command, draft: Draft) -> None:
     """What its own variables ask for (apptainer(1), "Environment variables"): SINGULARITY_BIND and
-    APPTAINER_BINDPATH are --bind, SINGULARITYENV_NAME is --env NAME."""
+    APPTAINER_BINDPATH are --bind. SINGULARITYENV_NAME, as --env NAME, is among what is exported."""
     for name, value in command.environment:
-        found = _OF_SINGULARITY.fullmatch(name)
-        if found is None:
-            continue
-        each = reading.last(name)
-        places = (each.place,) if each is not None else (command.place,)
-        if found[1]:
-            handed = handed_on.Handed(found[1], value, name.removesuffix(found[1]), places, {})
-            handed_on.put(reading, [handed], draft, handed_on.Receivers())
-        else:
+        if _BINDS.fullmatch(name) is not None:
+            each = reading.last(name)
+            places = (each.place,) if each is not None else (command.place,)
             _mounts_of(value, name, places, draft, command.folder)
 
 
@@ -163,14 +165,10 @@ def _workdir(reading: ShellReading, command: Command, layer: Layer, draft: Draft
         draft.put(("workdir",), text, lines_of(reading, command, option), option.written)
 
 
-def _environment(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
-    options = [
-        structs.replace(option, value=each)
-        for option in layer.all("env")
-        for each in other_runtimes.variables(option.value or ())
-    ]
-    given = handed_on.given(reading, command, options, "singularity --env")
-    handed_on.put(reading, given, draft, handed_on.Receivers())
+def _writable(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    for option in layer.all("writable-tmpfs"):
+        places = lines_of(reading, command, option)
+        draft.put(("container", "writable"), True, places, option.written)
 
 
 def _nothing(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
@@ -181,6 +179,6 @@ _Rule = Callable[[ShellReading, Command, Layer, Draft], None]
 _OPTIONS: dict[str, _Rule] = {
     "bind": _mounts,
     "pwd": _workdir,
-    "env": _environment,
-    **dict.fromkeys(("nv", "nvccli", "cleanenv", "contain", "containall", "writable-tmpfs"), _nothing),
+    **dict.fromkeys(("nv", "nvccli", "env", "cleanenv", "contain", "containall"), _nothing),
+    "writable-tmpfs": _writable,
 }
