@@ -16,8 +16,10 @@ from hpclaunch.convert.reading import Command, Statement
 from hpclaunch.convert.shell.folder import FOLDERS
 from hpclaunch.convert.walked import Walk
 from hpclaunch.convert.words_of_statements import is_made_there, is_option, text_of, writes_a_file
+from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.pieces import Word
 from hpclaunch.readback.shell.statements import (
+    Arithmetic,
     Assignment,
     Case,
     Declaration,
@@ -58,7 +60,10 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     if not isinstance(part, Simple):
         if isinstance(part, For) and (part.name in walk.used or walk.repeats(statement.place)):
             return lines_told.ROUNDS
-        # A sum, or the line of a compound command, whose parts are told themselves.
+        if isinstance(part, Arithmetic) and (names := _changed(part)):
+            became = _given(names, statement.place, walk)
+            return lines_told.PLUMBING if became == lines_told.UNUSED else became
+        # The line of a compound command, whose parts are told themselves.
         return lines_told.PLUMBING
     if not part.words and not part.assignments:
         return _by_output(part)
@@ -186,6 +191,11 @@ def _given(names: Iterable[str], place: Place, walk: Walk) -> Told:
         return lines_told.BY_RANKS
     unused = lines_told.STATE if "IFS" in its else lines_told.UNUSED
     return unused if walk.perhaps.isdisjoint(its) else lines_told.PERHAPS
+
+
+def _changed(part: Arithmetic) -> set[str]:
+    """The variables that (( )) or `let` gives numbers."""
+    return {name for each in part.expressions for name in arithmetic.changed(each.written)}
 
 
 def _read(part: Simple, place: Place, walk: Walk) -> Told:

@@ -1,7 +1,7 @@
 """How often a loop's body runs, and with which values."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.names import BY_MPI, STEPS, SUBMITTERS, any_of
 from hpclaunch.convert.reading import Command as Recorded
-from hpclaunch.convert.shell import counters, outputs
+from hpclaunch.convert.shell import counters, outputs, sums
 from hpclaunch.convert.shell.listing import listed, parts_of, text_of
 from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.commands import BUILTINS
@@ -249,8 +249,7 @@ def of_body(shell: "Walker", body: Statement) -> Body:
         return Body(body, (body,), frozenset(_grown_by(body)))
     if isinstance(body, Arithmetic):
         shell.spend(2)
-        names = (name for each in body.expressions for name in arithmetic.changed(each.written))
-        return Body(body, (), frozenset(names))
+        return Body(body, (), frozenset(name for each in body.expressions for name in _grown_by_sum(each)))
     found = shell.bodies.get(id(body))
     if found is None or found.statement is not body:
         parts = [of_body(shell, part) for part in parts_of(body)]
@@ -258,6 +257,11 @@ def of_body(shell: "Walker", body: Statement) -> Body:
         grows = frozenset(name for part in parts for name in part.grows)
         found = shell.bodies[id(body)] = Body(body, tuple(simple), grows)
     return found
+
+
+def _grown_by_sum(expression: Word) -> Collection[str]:
+    """What an expression of (( )) or `let` changes, but for a variable that it gives a number anew."""
+    return () if sums.given_anew(expression) is not None else arithmetic.changed(expression.written)
 
 
 def _grown_by(each: Simple | Declaration) -> Iterator[str]:

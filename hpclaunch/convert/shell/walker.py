@@ -20,6 +20,7 @@ from hpclaunch.convert.shell import (
     rematch,
     shopt,
     slurm_outputs,
+    sums,
     traps,
     written_files,
 )
@@ -202,6 +203,9 @@ class Walker(Texts):
         return super()._call(words)
 
     def computed(self, expression: Word) -> int | None:
+        given = sums.given_anew(expression)
+        if given is not None:
+            return sums.give(self, given)
         number = super().computed(expression)
         if self.expander.follows:
             for name in sorted(arithmetic.changed(expression.written)):
