@@ -67,6 +67,7 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
         walk.perhaps = {each.name for each in reading.assigned}  # the run is where nobody reads it
     elif walk.no_run or not of_run:
         walk.perhaps |= {each.name for each in reading.assigned if each.exported} | _of_commands(reading)
+    walk.perhaps |= _made_of(reading, walk.unread)
     unclear = {
         line_of(each.place): Told("unread", "", each.text, _LOOK)
         for each in reading.unclear
@@ -106,10 +107,6 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
 
 def _of_commands(reading: ShellReading) -> set[str]:
     """The variables of commands that may be the run, and those that they are made of."""
-    made_of: dict[str, set[str]] = {}
-    for each in reading.assigned:
-        made_of.setdefault(each.name, set()).update(each.uses)
-    found: set[str] = set()
     words = (word for each in reading.commands if scheduler_of(each.words) for word in each.words[1:])
     submitted = {as_text(word) for word in words}
     its = (
@@ -119,7 +116,18 @@ def _of_commands(reading: ShellReading) -> set[str]:
         or each.stdin
         or any(as_text(write.path) in submitted for write in each.writes)
     )
-    waiting = [name for each in its for name in each.uses]
+    return _made_of(reading, its)
+
+
+def _made_of(reading: ShellReading, commands: Iterable[Command]) -> set[str]:
+    """The variables of these commands, and those that they are made of."""
+    waiting = [name for each in commands for name in each.uses]
+    if not waiting:
+        return set()
+    made_of: dict[str, set[str]] = {}
+    for each in reading.assigned:
+        made_of.setdefault(each.name, set()).update(each.uses)
+    found: set[str] = set()
     while waiting:
         name = waiting.pop()
         if name not in found:

@@ -45,6 +45,12 @@ ROUNDS = Told("carried", "a loop: ", "what its rounds do is told where it stands
 CALL = Told("carried", "a call: ", "what the function does is told where its commands stand")
 FOLLOWED = Told("carried", "", "what that script does is told where its commands stand")
 WRITES = Told("carried", "", "it writes a line of the script that is submitted, which is the job's")
+WRITES_UNREAD = Told(
+    "unread",
+    "",
+    "it writes a line of the script that is submitted, and what that is in the end is not read here",
+    "convert the script that it makes",
+)
 WRITES_ANOTHER = Told(
     "left", "", "it writes a line of the script of another job, and this one is not made of it"
 )

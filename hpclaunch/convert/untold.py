@@ -95,6 +95,8 @@ def _of_plumbing(program: str, part: Simple, place: Place, walk: Walk) -> Told:
         return lines_told.WRITES
     if walk.writes_script(place, of_another=True):
         return lines_told.WRITES_ANOTHER
+    if walk.writes_unread_script(place):
+        return lines_told.WRITES_UNREAD
     if walk.feeds(place, program):
         return lines_told.LEFT
     if program in _ENDS and any(each.conditions for each in walk.commands(place) if each.program == program):

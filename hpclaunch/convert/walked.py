@@ -6,6 +6,7 @@ from functools import cached_property
 from hpclaunch.convert import other_starts
 from hpclaunch.convert.mapping.environment.sourced import by_ranks
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
+from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.beside import PLUMBING, that
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
 from hpclaunch.convert.shell import aliases, shopt
@@ -149,6 +150,22 @@ class Walk:
             files = own if line_of(each.place) == taken else others
             files.update(_file(word) for word in each.words[1:])
         return own, others
+
+    def writes_unread_script(self, place: Place) -> bool:
+        """Whether a command on these lines writes a script that sbatch is given, and that is not read."""
+        lines = {id(each) for each in self.unread}
+        return bool(lines) and any(id(each) in lines for each in self.commands(place))
+
+    @cached_property
+    def unread(self) -> Sequence[Command]:
+        """The commands that write such scripts."""
+        its = [each for each in self._reading.of("sbatch") if each.script is None]
+        given = [srun.read(each.words)[1] for each in its]
+        files = {_file(words[0]) for words in given if words} - {""}
+        if not files:
+            return ()
+        commands = self._reading.commands
+        return [each for each in commands if any(_file(output.path) in files for output in each.writes)]
 
     @cached_property
     def _groups(self) -> set[int]:

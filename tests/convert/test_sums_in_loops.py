@@ -33,6 +33,7 @@ def test_a_number_that_a_round_makes_of_the_one_before_is_asked_for(line: str) -
 def test_the_line_of_a_number_that_is_not_known_is_not_said_to_have_no_effect(line: str) -> None:
     found = _converted(line)
     (nodes,) = (each for each in found.findings if each.key == "nodes")
-    assert "CORES" in nodes.why and "nothing gives n" not in nodes.why
+    assert "CORES" in nodes.why
+    assert "nothing gives n" not in nodes.why
     of_line = [each for each in found.findings if any(place.line == 4 for place in each.places)]
     assert not any(each.kind == "without effect" for each in of_line)

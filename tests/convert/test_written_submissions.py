@@ -280,3 +280,21 @@ def test_lines_of_a_text_that_echo_itself_has_are_those_of_echo() -> None:
     found = convert(classified({"submit.sh": outer}), Options({}))
     its = {each.became: each.places[0].line for each in found.findings}
     assert (its["nodes: 2"], its["gpus_per_node: 2"]) == (9, 10)
+
+
+def test_what_a_script_is_made_of_that_is_not_read_is_not_said_to_have_no_effect() -> None:
+    """Which of its lines there are depends on what is not told, and so it is not followed."""
+    text = '#!/bin/bash\nsize=($(grep size my.conf))\nmode=$1\nlet "n = size[0] / 4"\nseen=3\n'
+    text += "echo '#!/bin/bash' > job_$$.sh\necho \"#SBATCH -N $n\" >> job_$$.sh\n"
+    text += 'if [ "$(hostname)" = a ]; then\n  echo "srun ./a $mode" >> job_$$.sh\nfi\nsbatch job_$$.sh\n'
+    found = convert(classified({"submit.sh": text}), Options({})).findings
+    kinds = {
+        line: each.kind
+        for each in found
+        for place in each.places
+        for line in range(place.line, max(place.line, place.last) + 1)
+    }
+    assert {kinds.get(line) for line in (3, 4, 6, 7, 9)} == {"unread"}
+    assert kinds[5] == "without effect"
+    (written,) = (each for each in found if each.kind == "unread" and each.places[0].line == 6)
+    assert "a line of the script that is submitted" in written.why
