@@ -251,6 +251,12 @@ def _unless_it_tells(became: Told) -> Callable[[Statement, Simple, Walk], Told]:
     return told
 
 
+def _umask(statement: Statement, part: Simple, walk: Walk) -> Told:
+    if walk.stays_in_subshell(statement.place):
+        return lines_told.PLUMBING  # of files that commands beside it make
+    return _unless_it_tells(lines_told.UMASK)(statement, part, walk)
+
+
 def _exec(statement: Statement, part: Simple, walk: Walk) -> Told:
     # Its redirections are those of what follows.
     return lines_told.PLUMBING if len(part.words) == 1 else lines_told.LEFT
@@ -293,7 +299,7 @@ _BY_PROGRAM: Mapping[str, Callable[[Statement, Simple, Walk], Told]] = {
     ".": _source,
     "eval": _eval,
     "alias": _alias,
-    "umask": _unless_it_tells(lines_told.UMASK),
+    "umask": _umask,
     "nvcc": _unless_it_tells(lines_told.LEFT),  # --version, or it compiles
     "exec": _exec,
     "sbatch": _sbatch,

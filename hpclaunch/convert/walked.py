@@ -8,6 +8,7 @@ from hpclaunch.convert.mapping.environment.sourced import by_ranks
 from hpclaunch.convert.mapping.slurm.scripts.submitted import unwrapped
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.beside import PLUMBING, that
+from hpclaunch.convert.programs.layers import STARTERS
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
 from hpclaunch.convert.shell import aliases, shopt
 from hpclaunch.convert.shell.choose import of_other_jobs
@@ -150,6 +151,17 @@ class Walk:
             files = own if line_of(each.place) == taken else others
             files.update(_file(word) for word in each.words[1:])
         return own, others
+
+    def stays_in_subshell(self, place: Place) -> bool:
+        """Whether what the shell is told there is that of a ( ) alone, in which nothing starts ranks."""
+        its = self.commands(place)
+        return bool(its) and all(each.shells and each.shells not in self._starting for each in its)
+
+    @cached_property
+    def _starting(self) -> set[tuple[int, ...]]:
+        """The subshells that are around commands which start ranks."""
+        around = {each.shells for each in self._reading.of(*STARTERS)}
+        return {shells[:count] for shells in around for count in range(1, len(shells) + 1)}
 
     def writes_unread_script(self, place: Place) -> bool:
         """Whether a command on these lines writes a script that sbatch is given, and that is not read."""
