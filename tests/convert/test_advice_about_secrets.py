@@ -63,3 +63,10 @@ def test_the_key_of_an_object_in_a_store_is_no_secret(
     assert job.get("secrets", []) == ([name] if is_secret else [])
     assert job.get("env", {}).get(name) == (None if is_secret else value)
     assert any(name in each.what and each.kind == "defect" for each in found.findings) == is_secret
+
+
+def test_a_secret_of_the_job_is_not_said_to_be_unset() -> None:
+    lines = "export HF_TOKEN=${HF_TOKEN:-}\nexport DEPTH=${DEPTH:-}\nsrun --mpi=none python t.py\n"
+    found = convert(classified({"run.sub": _HEAD + lines}), Options({}))
+    assert yaml.safe_load(found.job)["secrets"] == ["HF_TOKEN"]
+    assert [each.what for each in found.findings if each.became == "not set"] == ["DEPTH"]

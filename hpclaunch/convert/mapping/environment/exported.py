@@ -31,6 +31,7 @@ from hpclaunch.convert.programs.slurm_variables import OF_GPUS, OF_RANK
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret, names_file
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.values.conversion import Finding
 
 _HERE = re.compile(r"|localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0")
 _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
@@ -111,6 +112,11 @@ class Ranks(Struct, frozen=True):
     container: bool = False
 
 
+def _is_unset(each: Finding, name: str) -> bool:
+    """Whether it says that the variable is not set, as nobody gave it."""
+    return (each.kind, each.what, each.became) == ("assumed", name, "not set")
+
+
 def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> list[tuple[str, Value]]:
     """Put into the draft what is exported to the command. Returns the variables whose values are known only
     beside the rank: the command's text must set them."""
@@ -142,6 +148,8 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
         elif is_secret(name) and not names_file(name, known(value) or ""):
             why = "a secret is taken from the submitter when the job is sent, and stands in no file"
             draft.put(("secrets", draft.count("secrets")), name, places, name, why=why)
+            # It is none that nobody gave: the submitter gives it.
+            draft.findings[:] = [each for each in draft.findings if not _is_unset(each, name)]
         elif name in of_line and name not in ranks.read_inside:
             why = "the script makes the line of its run of it, and no program is known to read it"
             todo = f"where one does write env.{name}"
