@@ -161,3 +161,13 @@ def test_where_none_is_clearly_the_run_it_is_said_of_what_stands_behind_them_too
     told = [each for each in found.findings if each.what == "steps of `after`"]
     assert [each.todo for each in told] == ["where they are write them under setup"] * said
     assert all(each.places[0].line == 5 for each in told)
+
+
+def test_commands_that_begin_alike_are_told_by_their_ends_and_none_is_said_to_be_taken() -> None:
+    what = "python /opt/tools/convert_records.py --source=/data/records/in/of"
+    run = "srun --mpi=pmix -n 4 --ntasks-per-node=4 --container-image=reg.example/a:1"
+    found = converted(f"{run} {what}/first\n{run} {what}/second\n")
+    (asked,) = (each for each in found.findings if each.key == "command" and each.kind == "question")
+    assert "/first; ..." in asked.why
+    assert asked.why.endswith("/second)")
+    assert not any("was taken" in each.why for each in found.findings)

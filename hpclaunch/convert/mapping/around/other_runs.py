@@ -17,7 +17,7 @@ from hpclaunch.convert.mapping.slurm.srun.sruns import (
 from hpclaunch.convert.reading import Command
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.amount import counted
-from hpclaunch.values.conversion import Place
+from hpclaunch.values.conversion import Finding, Place
 
 # Why a launch that is not the job's is left, and what to do.
 MORE_RANKS = (
@@ -25,6 +25,7 @@ MORE_RANKS = (
     "submit it as a job of its own, or let one script start both",
 )
 _SHOWN, _LONGEST = 4, 60
+_TAKEN = " was taken, and another looks like it"
 
 
 class Start(Struct, frozen=True):
@@ -114,9 +115,14 @@ def _ask_alike(run: Step, others: Sequence[Step], draft: Draft, todo: str) -> No
             "question",
             [run.command.place, *(step.command.place for step in other)],
             f"{len(other) + 1} commands start ranks",
-            why=f"which is the job's run: {taken_one} was taken, and another looks like it ({listed})",
+            why=f"which is the job's run: {taken_one}{_TAKEN} ({listed})",
             todo=todo,
         )
+
+
+def says_taken(each: Finding) -> bool:
+    """Whether it says which of several alike was taken for the run, as nobody says who asks for the run."""
+    return each.kind == "question" and not each.key and _TAKEN in each.why
 
 
 def _say_variables(run: Step, others: Sequence[Step], draft: Draft) -> None:

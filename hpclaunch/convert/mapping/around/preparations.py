@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import other_runs
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, is_preparation
 from hpclaunch.convert.mapping.slurm.starts import alone
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
@@ -42,11 +43,15 @@ class Candidate(Struct, frozen=True):
         return self.layers[-1].words if self.layers else ()
 
     @property
-    def text(self) -> str:
+    def whole(self) -> str:
         """For people, with the end of a long path."""
         text = " ".join(" ".join(map(shown, self.words)).split())
-        text = _LONG_PATH.sub("...", text)
-        return text if len(text) <= 60 else text[:57] + "..."
+        return _LONG_PATH.sub("...", text)
+
+    @property
+    def text(self) -> str:
+        """As much of it as is shown."""
+        return self.whole if len(self.whole) <= 60 else self.whole[:57] + "..."
 
 
 def ask_of_script(reading: ShellReading, run: Step, steps: Sequence[Step], draft: Draft) -> None:
@@ -132,11 +137,12 @@ def ask(run: Candidate, others: Iterable[Candidate], draft: Draft) -> None:
     rivals = {each.words: each for each in others if each.words and each.words != run.words}
     if not rivals:
         return
-    listed = "; ".join(each.text for each in [*list(rivals.values())[:_MOST_SHOWN], run])
+    listed = _listed([*list(rivals.values())[:_MOST_SHOWN], run])
     question = f"what each rank executes: which of these is the run, or whether none is ({listed})"
     todo = "write it there, and take it out of setup; what the others do goes into setup, or a job of its own"
     places = [*(each.place for each in rivals.values()), run.place]
     draft.unsay(("command",))
+    draft.findings[:] = [each for each in draft.findings if not other_runs.says_taken(each)]
     draft.ask(
         ("command",), question, places, f"{len(rivals) + 1} commands, and none is clearly the run", todo
     )
@@ -152,6 +158,14 @@ def _doubt_after(run: Candidate, draft: Draft) -> None:
         draft.say(
             "question", places, "steps of `after`", why=why, todo="where they are write them under setup"
         )
+
+
+def _listed(candidates: Sequence[Candidate]) -> str:
+    """Their heads, or their ends where they begin alike."""
+    texts = [each.text for each in candidates]
+    if len(set(texts)) < len(texts):
+        texts = [each.whole if len(each.whole) <= 60 else f"...{each.whole[-57:]}" for each in candidates]
+    return "; ".join(texts)
 
 
 def _prepares(candidate: Candidate) -> bool:
