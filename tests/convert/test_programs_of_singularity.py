@@ -267,3 +267,19 @@ def test_variables_of_a_container_are_told_where_mpirun_starts_it_on_several_nod
     assert [each.became for each in found.findings].count("env.X: 1") == 1
     (shared,) = (each for each in found.findings if each.became == "env of all ranks")
     assert shared.what == "A"  # X stands in the command itself, on each node
+
+
+@pytest.mark.parametrize("start", ["", "srun "])
+def test_the_folder_in_which_sbatch_was_told_to_begin_is_the_one_that_a_container_starts_in(
+    start: str,
+) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -n 1 --gpus-per-node=1 -t 9\n"
+    run = f"{start}singularity exec --nv lab.sif ./t\n"
+    said = []
+    for option in ("", "#SBATCH --chdir=/work/lab\n"):
+        found = convert(classified({"go.sh": head + option + run}), Options({})).findings
+        said += [each.what for each in found if each.what.startswith("the working folder")]
+    assert said == [
+        "the working folder: the folder from which the script is submitted",
+        "the working folder: /work/lab",
+    ]

@@ -41,8 +41,11 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
     else:
         _container(reading, command, layer, draft)
     from_home = any(each.system in _FROM_HOME for each in reading.directives)
+    begun = working_folder.begin(reading)
     if from_home and not any(working_folder.changes_of(reading, command)):
         other_runtimes.say_folder(layer, command, draft, _HOME)
+    elif begun.startswith("/"):  # sbatch was told so
+        other_runtimes.say_folder(layer, command, draft, begun)
     else:
         other_runtimes.say_folder(layer, command, draft)
     _by_variables(reading, command, draft)

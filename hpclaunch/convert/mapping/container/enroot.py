@@ -84,10 +84,11 @@ def export(reading: ShellReading, command: Command, layer: Layer, outer: Export)
     return Export(False, names, PROGRAM, reading.origin(command) or (command.place,))
 
 
-def say(layer: Layer, kept: Sequence[Layer], command: Command, draft: Draft) -> None:
-    """What of the options no job file has, and which programs of the node stay in the command (`kept`)."""
+def say(layer: Layer, kept: Sequence[Layer], command: Command, draft: Draft, begun: str = ".") -> None:
+    """What of the options no job file has, and which programs of the node stay in the command (`kept`).
+    `begun` is the folder in which sbatch was told to begin."""
     if layer.program != PROGRAM:
-        other_runtimes.say(layer, command, draft)
+        other_runtimes.say(layer, command, draft, begun)
         return
     lines = (command.place,)
     if is_shell_of_image(command, layers(command.words)):

@@ -103,9 +103,9 @@ def _settings(layer: Layer, option: Option) -> Sequence[Value]:
     return variables(value) if layer.program.startswith("singularity") else [value]
 
 
-def say(layer: Layer, command: Command, draft: Draft) -> None:
-    """What of the options no job file has."""
-    say_folder(layer, command, draft)
+def say(layer: Layer, command: Command, draft: Draft, begun: str = ".") -> None:
+    """What of the options no job file has. `begun` is the folder in which sbatch was told to begin."""
+    say_folder(layer, command, draft, begun if begun.startswith("/") else _SUBMITTED_FROM)
     if layer.program == singularity.SHELL:
         became = "command"
         draft.say(

@@ -8,7 +8,15 @@ from posixpath import join, normpath
 from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import beyond, one_step, steps, surroundings, sweeps, trials
+from hpclaunch.convert.mapping.around import (
+    beyond,
+    one_step,
+    steps,
+    surroundings,
+    sweeps,
+    trials,
+    working_folder,
+)
 from hpclaunch.convert.mapping.bind import binding, by_ranks, rank_script
 from hpclaunch.convert.mapping.container import enroot, images, in_texts, joined, mounts
 from hpclaunch.convert.mapping.container import options as container_options
@@ -183,7 +191,7 @@ def _put_binding(
     tables, lines = files.get("binding", ()), run_command.lines_of(reading, run)
     inner = binding.of_layers(run.inner, binding.Ranks(lines, per_node, tables), draft, options)
     if run.in_enroot is not None:
-        enroot.say(run.in_enroot, inner, run.command, draft)
+        enroot.say(run.in_enroot, inner, run.command, draft, working_folder.begin(reading))
     return inner
 
 
