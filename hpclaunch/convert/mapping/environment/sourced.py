@@ -232,8 +232,24 @@ def lost(reading: ShellReading, draft: Draft) -> list[str]:
     """What set variables of the ranks that nobody knows: files that were not given and that the ranks do not
     source, and what commands write. Within $(...) a file sets nothing for what comes behind."""
     within = {each.place for each in reading.sourced if each.within}
-    files = (each.file for each in _not_given(reading, draft) if each.place not in within)
+    files = (
+        each.file
+        for each in _not_given(reading, draft)
+        if not (each.place in within or _is_behind(reading, each.place, draft))
+    )
     return list(dict.fromkeys((*files, *(each.what for each in draft.findings if each.key == UNTOLD))))
+
+
+def _is_behind(reading: ShellReading, place: Place, draft: Draft) -> bool:
+    """Whether the script comes to the line when the run is over, and to the run no more."""
+    run = draft.facts.get(("command",))
+    its = [each for each in reading.commands if run is not None and each.place in run.places]
+    return bool(its) and all(
+        each.place.file == place.file
+        and each.place.line < place.line
+        and not (each.loops or each.function or each.background)
+        for each in its
+    )
 
 
 def _doubt_defaults(reading: ShellReading, first: _Setter, draft: Draft) -> None:
