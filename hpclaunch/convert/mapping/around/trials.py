@@ -117,6 +117,27 @@ def ask_rounds(
         draft.ask(("trials", "count"), question, places, " ".join(map(shown, leaving.words)), todo=todo)
 
 
+def say_values(reading: ShellReading, command: Command, draft: Draft, swept: Sequence[Loop] = ()) -> None:
+    """Say of a command that is asked for, by another reason, that each round has another value for it."""
+    again = retries.of(reading, command, swept)
+    loops = [each for each in loops_of_trials(command) if each not in swept and each not in again]
+    fact = draft.facts.get(("command",))
+    if fact is None or not fact.is_open:
+        return
+    asked = [each.why for each in draft.findings if each.kind == "question"]
+    made_of = (reading.last(name) for name in reading.used_by(command))
+    used = {*command.uses, *(name for each in made_of if each is not None for name in each.uses)}
+    for loop in loops:
+        name = loop.variable
+        if loop.count == 1 or name not in used or rounds.counts_trials(loop):
+            continue
+        if any(f"${{{name}}}" in why or "in each round of the loop" in why for why in asked):
+            continue
+        why = f"each round gives the command another {name}, and trials all have the same"
+        todo = "submit a job for each value, with --set"
+        draft.say("left", (loop.place, command.place), f"a loop over {loop.over}", why=why, todo=todo)
+
+
 def _count(reading: ShellReading, command: Command, loop: Loop, draft: Draft) -> None:
     names = [name for name in _WORDS.findall(loop.over) if reading.last(name)]
     lines = tuple(

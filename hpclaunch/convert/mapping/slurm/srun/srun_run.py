@@ -138,6 +138,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     sweeps.put(swept, run, draft)
     trials.ask_rounds(reading, run.command, draft, repeated.seed, swept)
     perhaps.ask(reading, run, draft)
+    trials.say_values(reading, run.command, draft, swept)
     pyxis_variables.say(run.asked, draft)
     binding.say_default(run.command, draft, may_start=alone.may_start_ranks(run))
     rank_script.settle(draft)
