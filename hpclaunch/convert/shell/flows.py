@@ -176,22 +176,36 @@ def _emptied(shell: "Walker", said: str) -> dict[str, str]:
 
 
 def _and_or(shell: "Walker", statement: AndOr) -> Flow:
+    return _chain(shell, statement, is_inner=False, is_swallowed=False)
+
+
+def _chain(shell: "Walker", statement: AndOr, *, is_inner: bool, is_swallowed: bool) -> Flow:
+    """Parts with && and || between them. `is_inner`: they are the later ones of a longer chain, and on the
+    condition of its first. `is_swallowed`: what stands behind it swallows that its last part fails."""
     start = _start(shell)
+    others = statement.others
+    again = partial(_chain, shell, statement, is_inner=is_inner, is_swallowed=is_swallowed)
     with shell.unnoticed(shell.context.unnoticed or _swallowed(statement, 0)):
         flow = shell.excuse(_way(shell, statement.first))
     said = _said(shell, statement.first)
-    for index, (operator, part) in enumerate(statement.others):
-        if flow is not Flow.NEXT:
-            break
-        way = _swallowing(shell, part, _swallowed(statement, index + 1))
-        if index + 1 < len(statement.others):
+    index = 0
+    while index < len(others) and flow is Flow.NEXT:
+        operator, part = others[index]
+        along = compound.gone_along(statement, index) if shell.status is None else 0
+        after = index + 1 + along
+        swallowed = _swallowed(statement, after) or (is_swallowed and after == len(others))
+        way = _swallowing(shell, part, swallowed)
+        if along:
+            inner = AndOr(part.line, part, others[index + 1 : after])
+            way = partial(_chain, shell, inner, is_inner=True, is_swallowed=swallowed)
+        if after < len(others):
             way = partial(shell.excuse, way)
-        conditional = shell.on(said if operator == "&&" else f"not ({said})", way)
+        conditional = way if is_inner else shell.on(said if operator == "&&" else f"not ({said})", way)
         if shell.status is None:
             flow = shell.tried([conditional], or_none=True)
         elif shell.status == (operator == "&&"):
-            emptied = _emptied(shell, said)
-            flow = _assumed(shell, start, conditional, way, _way(shell, statement), emptied)
+            flow = _assumed(shell, start, conditional, way, again, _emptied(shell, said))
+        index = after
     return flow
 
 

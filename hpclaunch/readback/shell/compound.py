@@ -82,16 +82,32 @@ def _not(shell: "Shell", statement: Not) -> Flow:
     return flow
 
 
+def gone_along(statement: AndOr, index: int) -> int:
+    """How many parts behind that one are gone where it is, and none where it is not: with a && b && c what b
+    sets is so where c runs, whatever of a is not known."""
+    found = 0
+    if statement.others[index][0] == "&&":
+        for operator, _ in statement.others[index + 1 :]:
+            if operator != "&&":
+                break
+            found += 1
+    return found
+
+
 def _and_or(shell: "Shell", statement: AndOr) -> Flow:
     flow = shell.run(statement.first)
-    for operator, part in statement.others:
-        if flow is not Flow.NEXT:
-            break
+    index = 0
+    while index < len(statement.others) and flow is Flow.NEXT:
+        operator, part = statement.others[index]
+        after = index + 1
         if shell.status is None:
-            way = _way(shell, part)
+            after += gone_along(statement, index)
+            inner = AndOr(part.line, part, statement.others[index + 1 : after])
+            way = _way(shell, inner if inner.others else part)
             flow = shell.perhaps(f"what stands before {operator}", (way,), or_none=True)
         elif shell.status == (operator == "&&"):
             flow = shell.run(part)
+        index = after
     return flow
 
 
