@@ -42,5 +42,5 @@ def test_one_run_on_two_hosts_by_its_own_script_and_over_ssh() -> None:
     found = convert(classified({"go.sh": f"#!/bin/bash\n{go}", "run.sh": run}), Options({}))
     job = loaded(found.job)
     assert (job["nodes"], job["ranks_per_node"]) == ("2", "4")
-    assert job["command"] == ["python", "-u", "train.py"]
+    assert job["command"] == 'export R="$NODE_RANK"; exec python -u train.py'
     assert any("the run on another node" in each.why for each in found.findings)

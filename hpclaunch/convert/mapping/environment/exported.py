@@ -13,6 +13,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import (
     demanded,
     of_the_line,
+    of_the_node,
     perhaps_exported,
     sourced,
     without_value,
@@ -127,6 +128,7 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
     perhaps = perhaps_exported.names(reading, command)
     starters = (*ranks.starters, *(layer.program for layer in layers(command.words)))
     by_launcher = not _GIVE_THEIRS.isdisjoint(starters)
+    of_node = of_the_node.names(command)
     for each in handed:
         name, value, places = each.name, each.value, each.places
         if name in ranks.options or (name in to_fill and each.places[0].file.startswith("--env ")):
@@ -140,6 +142,8 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
         elif name in _OF_LAUNCHER and by_launcher:
             why = "what starts the processes gives each its own, and hpclaunch does so now"
             draft.say("replaced", places, f"{name}={_short(each)}", why=why)
+        elif by_launcher and name in of_node and known(value) is not None:
+            later += of_the_node.put(name, value, places, draft)
         elif _is_unused(reading, each):
             why = "no line of the files names it"
             draft.say("without effect", places, f"{name}={_short(each)}", why=why)
@@ -168,6 +172,8 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
                 later += found
             if found or ("env", name) in draft.facts or draft.lists("inherit", name):
                 perhaps_exported.say(reading, perhaps, name, places, draft)
+    if by_launcher and draft.number("nodes") != 1:
+        of_the_node.say_made(reading, command, draft)
     demanded.put(reading, command, ranks.export, draft)
     without_value.put(reading, command, ranks.export, draft)
     demanded.say_stand_ins(reading, handed, command, draft)

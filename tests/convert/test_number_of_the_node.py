@@ -1,0 +1,49 @@
+"""The number of the node with which a script is started on each of them: no rank has the one given."""
+
+from collections.abc import Mapping
+
+import pytest
+from script_cases import loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_TORCH = "torchrun --nnodes 2 --nproc_per_node 4 --node_rank $%s %s"
+
+
+def _converted(text: str, given: Mapping[str, str] = {}, argument: str = "") -> Conversion:
+    files = classified({"run.sh": f"#!/bin/bash\n{text}\n"})
+    return convert(files, Options(dict(given), arguments=(argument,)))
+
+
+@pytest.mark.parametrize("value", ["1", "${NODE_RANK:?}", "$1"])
+def test_every_rank_has_that_of_its_own_node(value: str) -> None:
+    text = f"export NODE_RANK={value}\n{_TORCH % ('NODE_RANK', 'fit.py')}"
+    found = _converted(text, {"NODE_RANK": "1"}, "1")
+    job = loaded(found.job)
+    assert job["nodes"] == "2"
+    assert "NODE_RANK" not in job.get("env", {})
+    assert any(each.what == "NODE_RANK=1" and each.kind == "replaced" for each in found.findings)
+
+
+def test_a_variable_of_another_name_is_set_by_the_command() -> None:
+    job = loaded(_converted(f"export ME=$1\n{_TORCH % ('ME', 'fit.py')}", argument="1").job)
+    assert job["command"] == 'export ME="$NODE_RANK"; exec python -u fit.py'
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        (f"ME=$1\nOUT=out/$ME\n{_TORCH % ('ME', 'fit.py --out $OUT')}", "OUT"),
+        (f"ME=$1\n{_TORCH % ('ME', 'fit.py --part $ME')}", "ME"),
+        (f"ME=$1\nexport LOGS=/l/$ME\n{_TORCH % ('ME', 'fit.py')}", "LOGS"),
+        (f"ME=$1\nOUT=out/$ME\n{_TORCH % ('ME', 'fit.py')}", ""),
+        (f"ME=$1\nOUT=out/$ME\n{_TORCH.replace('2', '1') % ('ME', 'fit.py --out $OUT')}", ""),
+    ],
+)
+def test_what_is_made_of_it_is_said_to_be_of_one_node(text: str, made: str) -> None:
+    found = _converted(text, argument="1")
+    told = [each.what for each in found.findings if "of the node where the script was started" in each.why]
+    assert told == ([made] if made else [])
