@@ -33,6 +33,7 @@ def converted(lines: str, *arguments: str) -> Conversion:
         ("#SBATCH --gres=gpu:8\nmpirun -np 8 ./t", ONE, "8"),
         ("mpirun -np 16 -host $HOSTS ./t", ASK, ASK),
         ("mpirun -np 16 -hostfile $1 ./t", ASK, ASK),
+        ("mpirun -np 16 -H ... ./t", ASK, ASK),  # somebody writes the names there
         ("mpirun -hostfile $1 -np 3 -ppn 8 ./t", ONE, "3"),
         ("mpirun -np 3 --map-by ppr:8:node -hostfile $1 ./t", ONE, "3"),
         ("mpirun -np 19 -npernode 8 -hostfile $1 ./t", "3", ASK),
@@ -279,3 +280,11 @@ def test_a_variable_among_the_hosts_may_be_a_list_of_them_and_the_report_says_so
     assert [(each.kind, each.became, each.why.startswith(said)) for each in its] == (
         [("assumed", "nodes: 2", True)] if said else []
     )
+
+
+def test_a_launcher_without_a_program_is_asked_for_that_and_for_no_image() -> None:
+    found = converted("mpirun -np 2 -H a,b")
+    asked = next(each for each in found.findings if each.key == "command")
+    assert asked.what == "mpirun -np 2 -H a,b"
+    assert "no program" in asked.why
+    assert not any("image's own command" in f"{each.what} {each.why}" for each in found.findings)

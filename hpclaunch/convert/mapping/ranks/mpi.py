@@ -191,7 +191,7 @@ def _is_one(host: Value, *, alone: bool) -> bool:
     behind a name is its slots (localhost:$GPUS)."""
     if known(host) is not None or alone:
         is_named = bool(host) and isinstance(host[0], str) and host[0].find(":") > 0
-        return known(host) is not None or is_named
+        return any(map(str.isalnum, known(host) or "")) or is_named  # of "..." somebody makes the names
     part = host[0] if len(host) == 1 else ""
     return not isinstance(part, Unknown) or part.kind in ("variable", "argument")
 

@@ -121,7 +121,7 @@ def count(text: str) -> int | None:
             if inside is None:
                 return None
             number *= inside
-        if not re.fullmatch(r"[\w.@-]+", _RANGES.sub("0", host)) or number > _MOST:
+        if not re.fullmatch(r"(?=.*\w)[\w.@-]+", _RANGES.sub("0", host)) or number > _MOST:
             return None
         total += number
     return total or None

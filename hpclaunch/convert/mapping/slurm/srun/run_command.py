@@ -86,7 +86,7 @@ def put(
         if not of_parameters.doubt:
             written, asked = of_parameters, found[1]
     if why := _why_asked(reading, run, words, written.doubt):
-        draft.ask(("command",), f"what each rank executes: {why}", lines, run.text or OF_IMAGE)
+        draft.ask(("command",), f"what each rank executes: {why}", lines, run.text or _own_text(run))
     else:
         what = " ".join(map(shown, words)) or run.text
         why = _EACH_RANK if run.front is not None else ""
@@ -155,8 +155,19 @@ def _why_asked(reading: ShellReading, run: Step, words: Sequence[Value], doubt: 
     if doubt:
         return why_not_told(reading, run.command, words, doubt)
     if not words:
-        return "nothing" if run.in_enroot is None else f"{OF_IMAGE}, which no line tells"
+        if run.in_enroot is not None:
+            return f"{OF_IMAGE}, which no line tells"
+        return "nothing" if _has_image(run) else "no program stands behind what starts the ranks"
     return ""
+
+
+def _has_image(run: Step) -> bool:
+    return run.in_enroot is not None or any(map(run.option, ("container-image", "container-name")))
+
+
+def _own_text(run: Step) -> str:
+    """What stands for the command where no words do."""
+    return OF_IMAGE if _has_image(run) else run.command.brief()
 
 
 def _rendezvous(names: Sequence[str], lines: Sequence[Place], draft: Draft) -> None:
