@@ -282,3 +282,16 @@ def test_what_hydra_does_not_hand_on_is_said(options: str, others: str) -> None:
     assert loaded(found.job)["env"] == {"A": "1", "B": "2"}
     said = [each.what for each in found.findings if "hands on what its options name alone" in each.why]
     assert said == [others] * bool(others)
+
+
+@pytest.mark.parametrize(
+    ("library", "by_name"),
+    [("export I_MPI_DEBUG=5", False), ("module load intel/mpi", False), ("module load openmpi", True)],
+)
+@pytest.mark.parametrize("system", ["#PBS -l nodes=2:ppn=8\n", ""])
+def test_the_mpirun_of_intel_mpi_hands_on_all_that_is_exported(
+    system: str, library: str, by_name: bool
+) -> None:
+    text = f"#!/bin/bash\n{system}{library}\nexport MODE=x\nmpirun -np 16 -host a,b ./t\n"
+    found = convert(classified({"job.sh": text}), Options({}))
+    assert any("what -x names alone" in each.why for each in found.findings) == by_name

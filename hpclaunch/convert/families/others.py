@@ -307,7 +307,8 @@ def _exported(reading: ShellReading, run: _Start, draft: Draft) -> list[tuple[st
     in_command = {name for name, _ in its.given}  # in the command itself, on each node
     found = [str(key[1]) for key in draft.facts if key[0] == "env" and len(key) == 2]
     found = [each for each in found if each not in in_command]
-    if starter.program == "mpirun" and found and draft.number("nodes") != 1:
+    by_name = starter.program == "mpirun" and reach.is_by_name(mpi_library.of(reading, run.command, starter))
+    if by_name and found and draft.number("nodes") != 1:
         # Fujitsu's mpiexec is made of Open MPI, and what Open MPI's manual says need not hold for it.
         of_pjm = any(each.system == "PJM" for each in reading.directives)
         why = _BY_PJM if of_pjm else reach.BY_NAME

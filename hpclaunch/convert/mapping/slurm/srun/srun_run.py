@@ -316,11 +316,12 @@ def _put_starters(
             by_ranks.of_library(handed_over, launch.lines, draft, by_mpirun=False)
         return []
     parameter_files.put(reading, draft)
-    mpi.put_kind(command, by, mpi_library.of(reading, command, by), draft)
+    library = mpi_library.of(reading, command, by)
+    mpi.put_kind(command, by, library, draft)
     mpi.put_options(reading, command, by, draft)
     named_hosts.say(reading, command, by, draft)
     placement.say(reading, command, by, launch.found, draft)
-    reach.say(by, launch.lines, draft, under_slurm=bool(reading.directives))
+    reach.say(by, launch.lines, library, draft, under_slurm=bool(reading.directives))
     handed = [
         each
         for each in handed_on.given(reading, command, by.all("x"), f"{by.called} -x")
