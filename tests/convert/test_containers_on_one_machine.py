@@ -194,3 +194,20 @@ def test_a_mount_of_the_scripts_own_folder_is_not_said_to_be_where_it_was_submit
     found = convert(classified({"cut.sh": text}), Options({})).findings
     [why] = [each.why for each in found if each.became.startswith("mounts.0: ")]
     assert why == f"relative paths start from the job file's folder: put it where the script {where}"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("${MORE[@]}", "some or none, as ${MORE} says"),
+        ("${GPU_OPTIONS[@]}", "lets all of a node's in, and"),
+        ("--gpus all ${MORE[@]}", "lets all of a node's in, and"),
+        ("-v /data:/data", "told to let none in"),
+    ],
+)
+def test_gpus_that_options_which_are_not_told_may_let_in(options: str, told: str) -> None:
+    more = "if [ -d /b ]; then MORE+=(-v /b:/b); GPU_OPTIONS+=(--gpus all); fi"
+    line = f"MORE=(-v /a:/a)\nGPU_OPTIONS=()\n{more}\ndocker run --rm {options} lab/t:1 ./t"
+    asked = [each.why for each in _converted(line).findings if each.what == "GPUs"]
+    assert len(asked) == 1
+    assert told in asked[0]

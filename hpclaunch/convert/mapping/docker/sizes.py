@@ -19,7 +19,7 @@ from hpclaunch.convert.mapping.slurm.starts.by_mpirun import of_all
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.variables import names_in
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.layers import Layer, Option, layers
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import walk
@@ -275,6 +275,9 @@ def put_gpus(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> N
             told = f"docker lets those in that {some.what} names, which is not told"
         elif not any(layer.program in _RUNS for step in steps for layer in step.layers):
             told = "the container was there before, and which GPUs docker let into it is not told"
+        unnamed = _may_let_in(steps)
+        if unnamed:
+            told = f"docker lets all of a node's in, some or none, as {unnamed} says, which is not told"
         if _lets_none_in(steps):
             told = "docker is told to let none in (0, but for nodes whose docker does so without an option)"
         draft.ask(key, f"how many GPUs on each node: {told}", places, "GPUs")
@@ -354,9 +357,22 @@ def _pair(word: Value) -> tuple[str, Value]:
 
 def _lets_none_in(steps: Sequence[Started]) -> bool:
     """Whether no option of the containers' lets GPUs in, as far as their options are told."""
+    options = _of_runs(steps)
+    return options is not None and not any(not each.name or _OF_GPUS.search(each.written) for each in options)
+
+
+def _may_let_in(steps: Sequence[Started]) -> str:
+    """What stands in the place of options where none that is told lets GPUs in, "" for nothing."""
+    options = _of_runs(steps) or ()
+    if any(_OF_GPUS.search(each.written) for each in options):
+        return ""
+    return next((each.written for each in options if not each.name), "")
+
+
+def _of_runs(steps: Sequence[Started]) -> list[Option] | None:
+    """The options of containers that are made, None where none is."""
     its = [layer for step in steps for layer in step.layers if layer.program == "docker run"]
-    options = [each for layer in its for each in layer.options]
-    return bool(its) and not any(not each.name or _OF_GPUS.search(each.written) for each in options)
+    return [each for layer in its for each in layer.options] if its else None
 
 
 def assume_gpus(launcher: str, draft: Draft) -> None:
