@@ -148,3 +148,21 @@ def test_what_is_exported_on_both_sides_of_the_end_is_told_and_in_doubt() -> Non
     (found,) = (each for each in _of(f"{_HEAD}{lines}").launch if each.name == "environment")
     assert found.told == "SICKLE; not determined: what lines behind its `exit` say"
     assert [place.line for place in found.places] == [3, 8]
+
+
+@pytest.mark.parametrize(
+    ("body", "goes_on"),
+    [
+        ("if mkdir lock; then return 0; fi; exit 1", True),
+        ("[ -f ready ] && return; echo no; exit 1", True),
+        ("for i in 1 2 3; do ping -c 1 n$i && return; done; exit 1", True),
+        ("echo no; exit 1", False),
+        ("if mkdir lock; then echo yes; fi; exit 1", False),
+    ],
+)
+def test_a_function_that_may_come_back_before_its_exit_does_not_end_the_script(
+    body: str, goes_on: bool
+) -> None:
+    text = f"#!/bin/bash\nlocked() {{ {body}; }}\nlocked\ntorchrun --nproc_per_node 4 train.py\n"
+    found = convert(classified({"go.sh": text}), Options({}))
+    assert bool(found.job) == goes_on

@@ -183,6 +183,9 @@ class Shell(Ways):
         self.status = self._before
         flow = self.run(body)
         self.loops = loops
+        if self._may_return and flow is Flow.EXIT:
+            # It ends the shell where nothing came back before that: what is read is what comes back.
+            flow, self._may_exit, self.status = Flow.NEXT, True, True
         if self._may_return:
             self.status = self.perhaps_left(self.status)
         self._may_return = outer
