@@ -145,3 +145,12 @@ def test_a_launcher_in_a_way_that_is_not_taken_is_named(word: str, todo: str) ->
     assert found.refused.startswith("go.sh:5: with what is given the script does not come to")
     assert any(todo in each.todo for each in found.findings if each.kind == "left")
     assert _NOTHING in _converted(text.replace("run --gpus all", "pull")).refused
+
+
+@pytest.mark.parametrize(("over", "told"), [('"$@"', True), ("$(ls /srv)", False)])
+def test_arguments_that_may_decide_what_starts_are_asked_for(over: str, told: bool) -> None:
+    loop = f"MORE=1\nfor each in {over}; do\n  if [ $each = -b ]; then MORE=0; fi\ndone"
+    text = f"{loop}\nCMD=(torchrun a.py)\nif [ $MORE = 1 ]; then CMD=(python b.py); fi\n" + '"${CMD[@]}"'
+    found = _converted(text)
+    assert "what starts there is not determined" in found.refused
+    assert any("--args" in each.todo for each in found.findings) == told

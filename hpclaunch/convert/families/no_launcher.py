@@ -39,7 +39,8 @@ def said(reading: ShellReading) -> tuple[str, str, Sequence[Place]]:
     several = beyond.started_by_variable(reading) or beyond.started_in_rounds(reading)
     if several is not None:
         may_be, places = several
-        return f"{places[0]}: what starts there is not determined: {may_be}", "", places
+        todo = _ITS_WORDS if reading.asks and reading.arguments is None else ""
+        return f"{places[0]}: what starts there is not determined: {may_be}", todo, places
     for command in reading.starting:
         over = next((name for word in command.words if (name := base_name(word)) in REMOTE), "")
         if over and any(layer.program == "ssh" for layer in layers(command.words)):
