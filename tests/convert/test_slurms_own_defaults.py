@@ -89,3 +89,16 @@ def test_the_gpus_that_slurm_gives_a_job_are_not_said_to_be_given_by_nobody(gpus
     found = convert(classified({"run.sub": text}), Options({}))
     its = {each.what: each.why for each in found.findings if each.kind == "assumed"}
     assert (why in its["CUDA_VISIBLE_DEVICES"], its["NAME"]) == (True, "nobody gave it")
+
+
+@pytest.mark.parametrize(("asked", "is_said"), [("--gres=gpu:2", True), ("--gpus=2", False)])
+def test_a_script_that_ends_without_what_slurm_sets_by_an_option_is_read_as_one_that_has_it(
+    asked: str, is_said: bool
+) -> None:
+    guard = 'if [ -z "$SLURM_GPUS" ]; then\n  echo "no GPU"\n  exit 0\nfi\n'
+    text = f"#!/bin/bash\n#SBATCH -N 1 -t 60 {asked}\n{guard}torchrun --nproc_per_node=$SLURM_GPUS t.py\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert script_cases.loaded(found.job)["command"][-1] == "t.py"
+    asks = [each.why for each in found.findings if each.key == "ranks_per_node" and each.kind == "question"]
+    said = [each for each in asks if "Slurm sets SLURM_GPUS where --gpus is asked for" in each]
+    assert bool(said) is is_said

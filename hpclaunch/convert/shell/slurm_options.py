@@ -40,6 +40,11 @@ _DIRECTIVE = re.compile(r"^#SBATCH.*$", re.MULTILINE)
 _SUBMITS = re.compile(r"^[^#\n]*\b(?:sbatch|salloc|SBATCH_\w+)\b", re.MULTILINE)
 
 
+def option_of(name: str) -> str:
+    """The long name of sbatch's option by which Slurm sets the variable; "" where none does."""
+    return _OPTIONS.get(name, "").partition(" ")[0]
+
+
 def is_unset(name: str, sources: Sequence[Source]) -> bool:
     """Whether no line of the input asks sbatch for what would give the job this variable."""
     option = _OPTIONS.get(name)

@@ -7,6 +7,7 @@ from shlex import join
 from hpclaunch.convert.mapping.words.texts import NAMES_OF_HERE
 from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.reading import Assigned, Command, ShellReading
+from hpclaunch.convert.shell import slurm_options
 from hpclaunch.convert.shell.names import used
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
@@ -49,7 +50,15 @@ def untold_number(reading: ShellReading, option: Option) -> str:
     """Why the number of an option is not told, for a question: what it may be, where that is known."""
     either = either_of(reading, option.value or ())
     said = f", and {either}" if either else " is not a number that the input tells"
-    return f"{option.written}{said}"
+    names = [
+        part.name for part in option.value or () if isinstance(part, Unknown) and part.kind == "variable"
+    ]
+    ways = [
+        f"; Slurm sets {each} where --{way} is asked for, and no line asks for it"
+        for each in names
+        if (way := slurm_options.option_of(each)) and slurm_options.is_unset(each, reading.sources)
+    ]
+    return f"{option.written}{said}{''.join(ways[:1])}"
 
 
 def alternatives(reading: ShellReading, name: str) -> str:
