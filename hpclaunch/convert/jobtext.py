@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from hpclaunch.convert.draft import NULL, Fact, dotted
 from hpclaunch.spec.forms import OPEN, OPEN_END
 from hpclaunch.spec.job import Job
-from hpclaunch.values.conversion import base_names
+from hpclaunch.values.conversion import base_names, with_base_names
 from hpclaunch.values.yamltext import beside, comment, finished, in_flow, value
 
 _ORDER = tuple(Job.__struct_encode_fields__)
@@ -53,7 +53,9 @@ def _by_base_names(facts: list[Fact], made_from: Sequence[str]) -> list[Fact]:
     brief = base_names([*made_from, *(place.file for fact in facts for place in fact.places)])
     return [
         structs.replace(
-            fact, places=tuple(structs.replace(each, file=brief[each.file]) for each in fact.places)
+            fact,
+            places=tuple(structs.replace(each, file=brief[each.file]) for each in fact.places),
+            question=with_base_names(fact.question, brief),
         )
         for fact in facts
     ]

@@ -13,7 +13,7 @@ from msgspec import Struct, structs, to_builtins
 
 from hpclaunch.report.conversion_ends import difference_cells, difference_lines, hints
 from hpclaunch.report.conversion_words import cell, code, cut, escaped, plain, table, wrapped
-from hpclaunch.values.conversion import Conversion, Finding, LaunchFact, Place, base_names
+from hpclaunch.values.conversion import Conversion, Finding, LaunchFact, Place, base_names, with_base_names
 
 _MOST_PLACES = 4
 
@@ -104,11 +104,17 @@ def _by_base_names(conversion: Conversion) -> tuple[Conversion, str]:
     def brief(places: Sequence[Place]) -> tuple[Place, ...]:
         return tuple(structs.replace(place, file=names[place.file]) for place in places)
 
+    def finding(each: Finding) -> Finding:
+        texts = (with_base_names(said, names) for said in (each.what, each.became, each.why, each.todo))
+        what, became, why, todo = texts
+        return structs.replace(each, places=brief(each.places), what=what, became=became, why=why, todo=todo)
+
     whole = sorted(name for name in names if names[name] != name)
     named = structs.replace(
         conversion,
         known_by=brief(conversion.known_by),
-        findings=tuple(structs.replace(each, places=brief(each.places)) for each in findings),
+        refused=with_base_names(conversion.refused, names),
+        findings=tuple(map(finding, findings)),
         launch=tuple(structs.replace(each, places=brief(each.places)) for each in conversion.launch),
     )
     return named, f"Files: {', '.join(whole)}." if whole else ""

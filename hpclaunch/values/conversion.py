@@ -1,7 +1,8 @@
 """What a conversion found: each construct of the input, what became of it, and why."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -34,6 +35,17 @@ def base_names(files: Iterable[str]) -> dict[str, str]:
     known = dict.fromkeys(files)
     count = Counter(map(_base, known))
     return {file: _base(file) if count[_base(file)] == 1 else file for file in known}
+
+
+def with_base_names(text: str, names: Mapping[str, str]) -> str:
+    """A sentence with what people call each file in its places (FILE:LINE), by the names of files."""
+    if text in names:
+        return names[text]
+    longer = sorted((name for name, base in names.items() if base != name and name in text), key=len)
+    for name in reversed(longer):
+        place = re.compile(rf"(?<![\w./-]){re.escape(name)}(?=:\d)")
+        text = names[name].join(place.split(text))
+    return text
 
 
 def _base(file: str) -> str:

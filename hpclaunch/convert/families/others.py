@@ -234,7 +234,7 @@ def _is_container(start: _Start) -> bool:
 
 
 def _line_of(command: Command) -> str:
-    return f"line {command.place.line} of {command.place.file}"
+    return f"line {command.place.line} of {command.place.file.rpartition('/')[2]}"
 
 
 def _text(start: _Start) -> str:

@@ -23,9 +23,9 @@ _NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
 
 def put(reading: ShellReading, steps: Sequence[Started], main: Started | None, draft: Draft) -> Allocation:
     """The job's name and its nodes: by the first of these that tells them, where no other one contradicts."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", reading.script.rpartition("/")[2].rsplit(".", 1)[0]).strip("-._")
-    script = Place(reading.script)
-    draft.put(("name",), name or "job", (script,), f"the script's name {reading.script}")
+    file = reading.script.rpartition("/")[2]
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", file.rsplit(".", 1)[0]).strip("-._")
+    draft.put(("name",), name or "job", (Place(reading.script),), f"the script's name {file}")
     found = list(_told(reading, steps, main))
     if found and all(each.count == found[0].count for each in found):
         first = found[0]

@@ -71,7 +71,7 @@ def _is_starter(given: Assigned) -> bool:
 
 def said(command: Command, reading: ShellReading) -> tuple[str, str]:
     """Why nothing starts ranks, and what to do."""
-    line = f"`{command.brief(40)}` ({str(command.place).rpartition('/')[2]})"
+    line = f"`{command.brief(40)}` ({command.place})"
     why = f"with the values that its variables have the script ends at {line}"
     if _is_for_arguments(command, reading):
         return why, "convert again with --args '...', the words behind the script's name that the test needs"
