@@ -6,7 +6,7 @@ from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.other_starts import WHY
-from hpclaunch.values.conversion import Conversion
+from hpclaunch.values.conversion import Conversion, Finding
 
 OPEN = {"image", "mounts", "environment"}
 
@@ -55,3 +55,16 @@ def test_a_command_that_starts_no_file_of_these_leaves_the_facts(line: str) -> N
     found = converted(line)
     assert not [each for each in found.findings if each.why == WHY]
     assert not undetermined(found) & {"image", "mounts"}
+
+
+def test_another_run_is_told_where_a_question_names_its_line() -> None:
+    """That the hosts are asked for at the first of two says nothing of what becomes of it."""
+    starts = "mpirun --hostfile hosts -np 2 -x A=1 ./solve $x\nmpirun --hostfile hosts -np 2 ./solve $x\n"
+    found = convert(classified({"go.sh": f"#!/bin/bash\nfor x in a b; do\n{starts}done\n"}), Options({}))
+    assert [each.key for each in found.findings if _line(each) == 3 and each.kind == "question"] == ["nodes"]
+    (left,) = [each for each in found.findings if _line(each) == 3 and each.kind == "left"]
+    assert "ranks of its own" in left.why
+
+
+def _line(finding: Finding) -> int:
+    return finding.places[0].line

@@ -56,7 +56,13 @@ class Start(Struct, frozen=True):
 def put(run: Step, others: Sequence[Step], draft: Draft) -> None:
     """Findings for those of `others` that are no step of the job, and the question which is the job's run
     where their sizes differ."""
-    told = {place for each in draft.findings for place in each.places}
+    # A question or a defect may name a line of it, and says nothing of the command.
+    told = {
+        place
+        for each in draft.findings
+        if each.kind not in ("question", "defect", "assumed")
+        for place in each.places
+    }
     taken = {
         place
         for key, fact in draft.facts.items()
