@@ -53,6 +53,7 @@ def _of(lines: str) -> tuple[dict[str, Any], Conversion]:
         ("mpirun.actual -n 8 ./app", "pmi2"),
         ("module load mpich-3.2\nmpiexec.actual -n 8 ./app", "pmi2"),
         ("module load gnu/9 spectrum-mpi/10.4\nmpirun -np 8 ./app", "pmix"),
+        ('module load "gcc/12 intel-mpi/2019 gsl"\nmpirun -np 8 ./app', "pmi2"),
         ("module load impi\nmodule load openmpi\nmpirun -np 8 ./app", "pmix"),
         ("export OMPI_MCA_pml=ucx\nmpirun -np 8 ./app", "pmix"),
         ("mpirun.openmpi -np 8 ./app", "pmix"),
@@ -117,6 +118,24 @@ def test_what_a_program_was_built_with_counts_less_than_the_mpi_itself(
     loads: str, mpi: str, said: bool
 ) -> None:
     job, found = _of(f"module load {loads}\nmpirun -np 8 ./app")
+    asked = [each for each in found.findings if each.what == "whose mpirun it is"]
+    assert (job["mpi"], bool(asked)) == (mpi, said)
+
+
+@pytest.mark.parametrize(
+    ("lines", "mpi", "said"),
+    [
+        ("export OMPI_MCA_pml=ucx\nmodule load intel-mpi/2021\nmpirun -np 8 ./app", "pmi2", True),
+        ("export I_MPI_DEBUG=5\nmodule load openmpi/4.1\nmpirun -np 8 ./app", "pmix", True),
+        ("module load impi\nOMPI_MCA_pml=ucx mpirun -np 8 ./app", "pmix", True),
+        ("export OMPI_MCA_pml=ucx\nmodule load hdf5/1.12-impi\nmpirun -np 8 ./app", "pmix", False),
+        ("export I_MPI_DEBUG=5\nmodule load impi\nmpirun -np 8 ./app", "pmi2", False),
+    ],
+)
+def test_variables_of_another_mpi_than_the_loaded_one_are_said_to_be(
+    lines: str, mpi: str, said: bool
+) -> None:
+    job, found = _of(lines)
     asked = [each for each in found.findings if each.what == "whose mpirun it is"]
     assert (job["mpi"], bool(asked)) == (mpi, said)
 

@@ -287,9 +287,9 @@ def put_kind(command: Command, layer: Layer, library: Library | None, draft: Dra
         draft.put(("mpi",), "pmix", lines, layer.called, why=why, kind="assumed")
     if library is not None and library.beside:
         why = (
-            f"{library.told_by} and {library.beside} are loaded, of two MPIs whose ranks find each other in "
+            f"{library.told_by} and {library.beside} are of two MPIs whose ranks find each other in two ways"
         )
-        why += f"two ways: it is taken for {library.name}'s"
+        why += f": it is taken for {library.name}'s"
         todo = "where it is the other's write mpi: pmix for Open MPI, and pmi2 for the others"
         draft.say("question", lines, f"whose {layer.called} it is", why=why, todo=todo)
 

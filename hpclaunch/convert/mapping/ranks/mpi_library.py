@@ -114,7 +114,9 @@ def modules(reading: ShellReading) -> list[str]:
     """What the script loads, in its order; without what it takes away again (module(1), "unload", "swap")."""
     found: list[str] = []
     for each in reading.of(*MODULES):
-        first, *rest = [*map(shown, each.words[1:]), ""]
+        # Its function hands its words on without quotes: "impi gsl" are two (init/bash of Modules and Lmod).
+        told = [part for word in each.words[1:] for part in shown(word).split()]
+        first, *rest = [*told, ""]
         if first == "purge":
             found.clear()
             continue
@@ -156,12 +158,9 @@ def _told(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Lib
         yield by_option
     words = [shown(word) for word in command.words]
     yield from _named(text for text in words if _is_launcher(text))
-    for name in (*dict(command.prefix), *dict(command.environment)):
-        found = next((library for begins, library in _READS.items() if name.startswith(begins)), "")
-        if found:
-            yield Library(found, name)
-    yield from _named(_of_lsf(reading))
     loaded = modules(reading)
+    yield from _of_variables(command, [each for each in _of_modules(loaded) if _is_itself(each)])
+    yield from _named(_of_lsf(reading))
     yield from _of_modules(loaded)
     folders = list(_of_folders(reading, command))
     if _goes_before_scripts(reading):
@@ -173,6 +172,20 @@ def _told(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Lib
     yield from (Library(MPICH, text) for text in words if program_of([(text,)]) in BY_WRAPPED)
     yield from _of_compilers(reading, command)
     yield from _of_numbers(reading)
+
+
+def _of_variables(command: Command, loaded: Sequence[Library]) -> Iterator[Library]:
+    """Whose variables the launcher has. An export may be left from another machine, and a module has its
+    mpirun in PATH; what stands in front of the command is meant for it."""
+    prefix = dict(command.prefix)
+    for name in (*prefix, *dict(command.environment)):
+        found = next((library for begins, library in _READS.items() if name.startswith(begins)), "")
+        for each in loaded if found else ():
+            if (each.name == OPEN_MPI) != (found == OPEN_MPI):
+                of_it = Library(found, name, beside=each.told_by)
+                yield of_it if name in prefix else replace(each, beside=name)
+        if found:
+            yield Library(found, name)
 
 
 def _of_folders(reading: ShellReading, command: Command) -> Iterator[Library]:
