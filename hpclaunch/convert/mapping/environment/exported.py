@@ -16,6 +16,7 @@ from hpclaunch.convert.mapping.environment import (
     of_the_node,
     perhaps_exported,
     sourced,
+    starting_lines,
     without_value,
 )
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
@@ -124,7 +125,11 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
     later: list[tuple[str, Value]] = []
     to_fill = draft.to_fill_in
     handed = reached(reading, command, ranks.export, draft)
-    of_line = of_the_line.names(reading, command, [(each.name, each.value) for each in handed])
+    own = command.place in ranks.export.places  # what its own options give it, a program is to read
+    by_option = {name for name, value in ranks.export.given if own and value is not None}
+    by_line = [(each.name, each.value) for each in handed if each.name not in by_option]
+    of_line = of_the_line.names(reading, command, by_line)
+    starting_lines.say(handed, set(reading.used_by(command)) - by_option, draft)
     perhaps = perhaps_exported.names(reading, command)
     starters = (*ranks.starters, *(layer.program for layer in layers(command.words)))
     by_launcher = not _GIVE_THEIRS.isdisjoint(starters)
