@@ -15,6 +15,7 @@ from itertools import groupby
 from hpclaunch.convert.draft import sayable, shown
 from hpclaunch.convert.lines_told import Told
 from hpclaunch.convert.mapping.around.logs import IN_LOGS
+from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.environment.sourced import not_given
 from hpclaunch.convert.mapping.slurm.numbers import no_run
 from hpclaunch.convert.programs.beside import PLUMBING
@@ -277,6 +278,8 @@ def _of_ranks(findings: Iterable[Finding]) -> set[str]:
             found.add(each.became.partition(": ")[2])
         elif kind == "rendezvous":
             found.add(each.what)
+        elif each.kind == "replaced" and owner(name := each.what.partition("=")[0]) == "runtime":
+            found.add(name)  # an option of what makes their container
     return found
 
 

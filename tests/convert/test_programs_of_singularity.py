@@ -7,6 +7,7 @@ from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import layers
+from hpclaunch.values.conversion import Conversion
 
 
 @pytest.mark.parametrize(
@@ -283,3 +284,60 @@ def test_the_folder_in_which_sbatch_was_told_to_begin_is_the_one_that_a_containe
         "the working folder: the folder from which the script is submitted",
         "the working folder: /work/lab",
     ]
+
+
+def _by_variable(variable: str, start: str, image: str = "docker://a/b:1") -> Conversion:
+    lines = (
+        f"#SBATCH -N 1 -n 2 --gres=gpu:2 -t 9\nexport {variable} WARM=3\n{start}apptainer exec {image} ./t"
+    )
+    return convert(classified({"run.sh": f"#!/bin/bash\n{lines}\n"}), Options({}))
+
+
+@pytest.mark.parametrize("start", ["", "srun "])
+@pytest.mark.parametrize(
+    ("variable", "kind", "part"),
+    [
+        ("SINGULARITY_HOME=/w/me", "left", "mounts that folder as the home"),
+        ("APPTAINER_CONTAINLIBS=/w/x.so", "left", "no counterpart"),
+        ("APPTAINER_WORKDIR=/w", "left", "no counterpart"),
+        ("APPTAINER_NV=1", "replaced", "lets the GPUs of the job in"),
+        ("SINGULARITY_CLEANENV=true", "replaced", "what the job file names"),
+    ],
+)
+def test_a_variable_that_is_an_option_is_told_as_one(variable: str, kind: str, part: str, start: str) -> None:
+    found = _by_variable(variable, start).findings
+    assert [each.kind for each in found if each.what.endswith(variable) and part in each.why] == [kind]
+    assert not any(each.key.startswith(("env.SINGULARITY", "env.APPTAINER")) for each in found)
+
+
+@pytest.mark.parametrize(
+    ("variable", "line"),
+    [
+        ("APPTAINER_WRITABLE_TMPFS=1", "container.writable: true"),
+        ("APPTAINER_WRITABLE_TMPFS=false", "container.writable: false"),
+        ("APPTAINER_PWD=/w", "workdir: /w"),
+        ("SINGULARITY_NO_HOME=0", "container.mount_home: true"),
+    ],
+)
+def test_a_variable_that_is_an_option_says_what_the_option_does(variable: str, line: str) -> None:
+    found = _by_variable(variable, "srun ").findings
+    assert line in [each.became for each in found]
+    assert not [each for each in found if "secret" in each.why]
+
+
+def test_an_environment_that_a_variable_cleans_reaches_no_rank() -> None:
+    found = _by_variable("APPTAINER_CLEANENV=1", "srun ").findings
+    assert any(each.what == "WARM" and "keeps it from the ranks" in each.why for each in found)
+
+
+def test_the_export_of_an_option_is_not_said_to_be_unused() -> None:
+    lines = "APPTAINER_HOME=/w\nexport APPTAINER_HOME\napptainer exec x.sif ./t\n"
+    found = convert(classified({"run.sh": f"#!/bin/bash\n#SBATCH -N 1\n{lines}"}), Options({})).findings
+    assert not [each for each in found if each.why == "nothing that is launched uses it"]
+
+
+@pytest.mark.parametrize("option", ["--cleanenv", "-e"])
+def test_an_environment_that_is_cleaned_is_told(option: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1\nsrun singularity exec {option} x.sif ./t\n"
+    found = convert(classified({"run.sh": text}), Options({})).findings
+    assert any(each.kind == "replaced" and option in each.what for each in found)

@@ -34,7 +34,7 @@ from hpclaunch.convert.programs import jsrun
 from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
-from hpclaunch.convert.programs.singularity import in_image
+from hpclaunch.convert.programs.singularity import in_image, with_variables
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, program_of, shown
 from hpclaunch.values.conversion import Finding, Place
@@ -204,6 +204,8 @@ def _start(command: Command, own: Collection[str]) -> _Start | None:
         first, inner = jsrun.read(command.words)
         its = (first, *layers(tuple(inner)))
     container = in_image(its)
+    if container is not None:
+        container = with_variables(container, (*command.environment, *command.prefix))
     mpirun = next((each for each in its if each.program in MPI), None)
     by = next((each for each in its if by_jsrun.is_run(each, its[-1])), None)
     found = container is not None or mpirun is not None or by is not None

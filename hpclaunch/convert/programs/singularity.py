@@ -3,10 +3,12 @@ Apptainer 1.4 (cmd/internal/cli/action_flags.go of its sources), which Singulari
 that one."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from msgspec import structs
 
 from hpclaunch.convert.programs.flags import leading, table, take
-from hpclaunch.convert.programs.layers import IMAGE_FILES, Layer
+from hpclaunch.convert.programs.layers import IMAGE_FILES, Layer, Option
 from hpclaunch.readback.shell.values import Value, base_name, known, shown
 
 _GLOBAL = table(((0, "debug=d quiet=q silent=s verbose=v nocolor"), (1, "config=c")))
@@ -26,6 +28,30 @@ _OPTIONS = table(
 )
 # Those that `instance start` has beside them (cmd/internal/cli/instance_start_linux.go).
 _OF_INSTANCE = {**_OPTIONS, **table(((0, "boot"), (1, "pid-file")))}
+# Options that a variable of the program's name gives too, where the command line does not, by what stands
+# behind that name (EnvKeys in the same file). Binds are told where they are looked for: options add to these.
+_BY_VARIABLE = {
+    **dict.fromkeys(("MOUNT", "HOME", "WORKDIR", "CONTAINLIBS", "NETWORK", "HOSTNAME", "SECURITY", "DNS"), 1),
+    **dict.fromkeys(("OVERLAY", "OVERLAYIMAGE", "SCRATCH", "SCRATCHDIR", "NO_MOUNT", "FUSESPEC", "APP"), 1),
+    **dict.fromkeys(("APPNAME", "CWD", "TARGET_CWD", "PWD", "TARGET_PWD", "APPLY_CGROUPS"), 1),
+    **dict.fromkeys(("NV", "NVCCLI", "ROCM", "CONTAIN", "CONTAINALL", "CLEANENV", "COMPAT", "WRITABLE"), 0),
+    **dict.fromkeys(("WRITABLE_TMPFS", "NO_HOME", "FAKEROOT", "NO_PRIVS", "KEEP_PRIVS", "NO_UMASK"), 0),
+    **dict.fromkeys(("NO_EVAL", "NOSHIMINIT", "UNSQUASH"), 0),
+}
+_OTHERWISE = {
+    "OVERLAYIMAGE": "overlay",
+    "SCRATCHDIR": "scratch",
+    "FUSESPEC": "fusemount",
+    "APPNAME": "app",
+    "CWD": "pwd",
+    "TARGET_CWD": "pwd",
+    "TARGET_PWD": "pwd",
+    "NOSHIMINIT": "no-init",
+}
+VARIABLES = frozenset(
+    f"{program}_{name}" for program in ("SINGULARITY", "APPTAINER") for name in _BY_VARIABLE
+)
+_FALSE = ("", "0", "f", "F", "false", "False", "FALSE")  # strconv.ParseBool
 # What an image's name looks like: a file, a folder or an address.
 _IMAGE = re.compile(r"\.(?:sif|img|simg|sqsh|sqfs)$|^(?:docker|library|oras|shub)://|^[\w./-]+:[\w.-]+$|/$")
 _STARTS = ("exec", "run", "shell")
@@ -55,6 +81,21 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     if command == "shell" and inner and leading(inner[0]).startswith("-"):
         inner = [("bash",), *inner]  # options of the shell
     return Layer(f"singularity {command}", tuple(options), tuple(rest[:1])), inner
+
+
+def with_variables(layer: Layer, environment: Iterable[tuple[str, Value]]) -> Layer:
+    """The layer with the options that variables give it. An option on the command line stands for itself."""
+    if layer.program not in (*PROGRAMS, INSTANCE):
+        return layer
+    options = list(layer.options)
+    for name, value in environment:
+        short = name.partition("_")[2]
+        if name not in VARIABLES or known(value) in (("",) if _BY_VARIABLE[short] else _FALSE):
+            continue
+        option = _OTHERWISE.get(short, short.lower().replace("_", "-"))
+        if all(each.name != option for each in options):
+            options.append(Option(option, value if _BY_VARIABLE[short] else None, f"{name}={shown(value)}"))
+    return structs.replace(layer, options=tuple(options))
 
 
 def in_image(its: Sequence[Layer]) -> Layer | None:

@@ -50,6 +50,7 @@ _REPLACED = {
     **dict.fromkeys(("mpi", "glibc", "mpi-type"), "the image's own MPI takes part by PMIx or PMI-2"),
     "tty": "a job has no terminal; its output is in `hpclaunch logs`",
     "no-umask": "ranks have the job's umask",
+    **dict.fromkeys(("cleanenv", "clearenv"), "ranks get what the job file names, and the image's variables"),
 }
 
 
@@ -63,6 +64,7 @@ def of(
         return None, tuple(inner), ()
     where = inner.index(layer)
     others = (*(each for each in inner[:where] if each.program != "env"), *inner[where + 1 :])
+    layer = singularity.with_variables(layer, _variables(reading, command))
     return layer, others, tuple(_asked(reading, command, layer))
 
 
@@ -127,7 +129,7 @@ def _say_options(layer: Layer, program: str, command: Command, draft: Draft) -> 
             ask_options(layer, option, command, draft)
         elif option.name in _REPLACED:
             draft.say("replaced", (command.place,), what, why=_REPLACED[option.name])
-        elif option.name == "home" and layer.program.startswith("singularity"):
+        elif option.name == "home" and _is_singularity(layer):
             draft.say("left", (command.place,), what, why=_HOME[0], todo=_HOME[1])
         elif option.name == "env":
             for each in _settings(layer, option):
@@ -136,10 +138,14 @@ def _say_options(layer: Layer, program: str, command: Command, draft: Draft) -> 
                     why = "it gives no variable whose name is letters, digits and _, or none that is told"
                     todo = "write it under env by the name that it has for the ranks"
                     draft.say("left", (command.place,), f"{program} --env {name}", why=why, todo=todo)
-        elif option.name not in _TOLD | _WRITABLE:
+        elif option.name not in _TOLD | _WRITABLE or (option.name == "workdir" and _is_singularity(layer)):
             why = f"an option of {program} that Pyxis has no counterpart of"
             todo = "see whether the program counts on it"
             draft.say("left", (command.place,), what, why=why, todo=todo)
+
+
+def _is_singularity(layer: Layer) -> bool:
+    return layer.program.startswith("singularity")
 
 
 def ask_options(layer: Layer, option: Option, command: Command, draft: Draft) -> None:
@@ -182,11 +188,10 @@ def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[As
             yield Asked("container-mounts", value, option.written, places, "enroot")
     for text, word, place in _of_sbatch(reading, ("--volume",)) if layer.program == "shifter" else ():
         yield Asked("container-mounts", (text.replace(";", ","),), word, (place,), "directive")
-    by_option = _by_export(reading, command)
-    named = [(name, value) for name, value in by_option.given if value is not None]
-    for name, value in (*command.environment, *named):
+    for name, value in _variables(reading, command):
         if _BINDS.fullmatch(name) and layer.program.startswith("singularity"):
-            lines = origin_of(reading, name) or by_option.places or (command.place,)
+            by_option = _by_export(reading, command).places
+            lines = origin_of(reading, name) or by_option or (command.place,)
             yield Asked("container-mounts", value, name, lines, "enroot")
     yield from _folder(reading, command, layer)
     if layer.program.startswith("singularity"):
@@ -204,6 +209,13 @@ def _folder(reading: ShellReading, command: Command, layer: Layer) -> Iterator[A
     if folder is not None and folder.value:
         lines = _lines(reading, command, folder)
         yield Asked("container-workdir", folder.value, folder.written, lines, "enroot")
+
+
+def _variables(reading: ShellReading, command: Command) -> list[tuple[str, Value]]:
+    """What the program has: of the script, in front of the command, and by --export."""
+    given = _by_export(reading, command).given
+    named = [(name, value) for name, value in given if value is not None]
+    return [*command.environment, *command.prefix, *named]
 
 
 def _by_export(reading: ShellReading, command: Command) -> Export:

@@ -47,7 +47,8 @@ _REPLACED: dict[Owner, str] = {
     "configuration": "it steers the launcher, and the job's own keys say what it does; ranks that read it "
     "find it in env alone",
     "daemons": "srun starts the ranks itself",
-    "runtime": "it is for the program that makes the container: the job's own keys say it",
+    "runtime": "it is for the program that makes the container: the job's own keys say it, or what is told "
+    "of that program's options",
 }
 # The keys of the job that say what a configuration's variables do; where it has none of them, only a program
 # that reads the variable knows of it.

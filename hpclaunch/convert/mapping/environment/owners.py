@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.mapping.ranks import mpi, rendezvous
 from hpclaunch.convert.mapping.slurm.batch.asked import NODES, TIME
+from hpclaunch.convert.programs import singularity
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.spec.scalars import SHELL_OWNED
 
@@ -52,18 +53,7 @@ def _row(owner: Owner, text: str) -> _Row:
 _OF_APPTAINER = frozenset(
     f"{program}_{name}"
     for program in ("SINGULARITY", "APPTAINER")
-    for name in (
-        "BIND",
-        "BINDPATH",
-        "MOUNT",
-        "CACHEDIR",
-        "TMPDIR",
-        "NV",
-        "ROCM",
-        "PWD",
-        "CLEANENV",
-        "CONTAIN",
-    )
+    for name in ("BIND", "BINDPATH", "CACHEDIR", "TMPDIR")
 )
 
 
@@ -102,7 +92,7 @@ def _rows() -> Iterator[_Row]:
     # Pyxis does not hand them on to Enroot (enroot_deny_env in pyxis_slurmstepd.c).
     yield _row("enroot", "ENROOT_*")
     # apptainer(1), "Environment variables".
-    yield _Row("runtime", _OF_APPTAINER, ("SINGULARITYENV_", "APPTAINERENV_"))
+    yield _Row("runtime", _OF_APPTAINER | singularity.VARIABLES, ("SINGULARITYENV_", "APPTAINERENV_"))
     # bash(1), "Shell variables" and BASH_ENV; ENV is sh's.
     yield _row("shell", "BASH_ENV ENV PIPESTATUS BASH_FUNC_*")
     yield _Row("shell", SHELL_OWNED)
