@@ -249,6 +249,7 @@ def test_the_options_that_slurm_says_again_count_processes(asked: str, told: str
     [
         ("#SBATCH --exclusive", "srun ./t", (), True),
         ("#SBATCH --exclusive", "srun ./t", ("ranks_per_node=8",), False),
+        ("#SBATCH -c 32 --gpus-per-task 1", "srun ./t", (), True),
         ("#SBATCH -N 2", "srun ./t", (), False),
         ("#SBATCH --ntasks-per-node=8", "srun ./t", (), False),
         ("#SBATCH --exclusive", "srun -n 8 ./t", (), False),

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.ranks import launchers, mpi, own_gpus, torch_variables
+from hpclaunch.convert.mapping.ranks import launchers, own_gpus, torch_variables
 from hpclaunch.convert.mapping.slurm.batch import allocation, gpu_binding, hints
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch, of_command, outside_allocation
+from hpclaunch.convert.mapping.slurm.numbers import default_ranks
 from hpclaunch.convert.mapping.slurm.numbers.sizes import OF_GPUS, Allocation, gpus_of, last
 from hpclaunch.convert.mapping.slurm.numbers.step_ranks import Ranks
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
@@ -54,12 +55,13 @@ def put(
         draft.ask(("ranks_per_node",), question, size.places, size.what)
         return None
     else:
-        draft.put(("ranks_per_node",), size.per_node, size.places, size.what, why=size.why)
+        why = size.why or (default_ranks.WHY if launcher is None and default_ranks.is_it(run, found) else "")
+        draft.put(("ranks_per_node",), size.per_node, size.places, size.what, why=why)
         if ranks.assumed:
             became = f"ranks_per_node: {size.per_node}"
             draft.say("assumed", ranks.places, _what(run), became=became, why=ranks.assumed)
         if launcher is None:
-            _say_default(run, found, draft)
+            default_ranks.say(run, found, draft)
     is_once = launcher is None and size.per_node == 1 and _starter(run) == _OF_SCRIPT
     _unused(reading, draft, is_once=is_once)
     return size.per_node
@@ -181,28 +183,6 @@ def _say_on_each(run: Step, told: launchers.FanOut, nodes: int, draft: Draft) ->
         if each is not None:
             why = f"the loop starts a launcher on each of {nodes} nodes, and {told.what} makes them one world"
             draft.say("replaced", each.places, each.written, became=f"nodes: {nodes}", why=why)
-
-
-def _say_default(run: Step, found: Allocation, draft: Draft) -> None:
-    """srun and mpirun start one on each node where nobody says otherwise; who gives sbatch the nodes, as one
-    who has them of a configuration, may do that."""
-    said = {"nodes", "tasks", "per_node", "tasks_per_gpu", "cpus_per_task"} & found.places.keys()
-    if all(place.file != run.command.place.file for place in found.places.get("nodes", ())):
-        said -= {"nodes"}
-    if said or any(each.name.startswith("ntasks") or each.name == "nodes" for each in run.asked):
-        return
-    its = layers(run.command.words)
-    todo = "write `ranks_per_node` in the job file, or give --set ranks_per_node=..."
-    why = "srun starts one on each node, unless the operator gave sbatch a number of them (--ntasks-per-node)"
-    by_mpirun = next((layer for layer in its if layer.program in MPI), None)
-    hosts = by_mpirun is not None and (by_mpirun.option("host") or by_mpirun.option("hostfile"))
-    if by_mpirun is not None and not hosts and mpi.told_by(by_mpirun, lambda option: 1) is None:
-        why = (
-            f"without -np {by_mpirun.called} starts one in each slot: those of sbatch, or the cores it finds"
-        )
-    elif by_mpirun is not None or all(layer.program != "srun" for layer in its):
-        return
-    draft.say("question", (run.command.place,), "no line says how many ranks", why=why, todo=todo)
 
 
 def _loop_of(run: Step, own: Asked | Option | None) -> Loop | None:
