@@ -96,7 +96,8 @@ def put(
     if made.per != "node":
         entry["per"] = made.per
     of_trial = run.trials.loop is not None and key == "before_each"
-    optional = command.unnoticed and not (run.command.unnoticed and of_trial)
+    ends = (run.command.unnoticed and of_trial) or (key != "after" and failures.end(command))
+    optional = command.unnoticed and not ends
     why = "it may fail, as nobody reads its status in the original" if optional else ""
     drops = not made.inside and "drop_caches" in str(plain)
     if drops:

@@ -8,6 +8,7 @@ from hpclaunch.convert.mapping.around import rounds
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.values.conversion import Place
 
+_SWALLOWS = [["true"], [":"], ["echo"], ["printf"]]  # as the walk has them: a part of a list behind ||
 _MOST = 50  # lines that end a script, which are looked at for each step
 _WHY = (
     "the script went on where one of them failed: no set -e ended it there; a job ends before its ranks start"
@@ -21,8 +22,14 @@ class Failures:
     """Tells what the script did where a command before its run failed."""
 
     def __init__(self, reading: ShellReading, run: Command):
-        self._minded = {id(each) for each, ends in rounds.minded(reading) if ends and not each.unnoticed}
+        self._run = run
+        self._under_e = {id(each) for each, ends in rounds.minded(reading) if ends}
         self._tested = rounds.tested(reading)
+        self._swallowing = [
+            each for each in reading.statements if each.written.split(maxsplit=1)[:1] in _SWALLOWS
+        ]
+        at = next((index for index, each in enumerate(reading.commands) if each is run), 0)
+        self._commands_behind = reading.commands[at + 1 : at + _MOST]
         self._ends = reading.of("exit", "return")[:_MOST]
         self._end_with_run = self.end(run)
         self._told: list[Place] = []
@@ -30,9 +37,23 @@ class Failures:
 
     def end(self, command: Command) -> bool:
         """Whether they ended it."""
-        if id(command) in self._minded and " ".join(command.written.split()) not in self._tested:
+        minds = id(command) in self._under_e and " ".join(command.written.split()) not in self._tested
+        if minds and (not command.unnoticed or self._is_in_shell_of_run(command)):
             return True
         return any(rounds.is_on_failure(each, command) for each in self._ends)
+
+    def _is_in_shell_of_run(self, command: Command) -> bool:
+        """Whether the two are in one subshell, of which set -e ends all, and it is unnoticed for nothing but
+        what that subshell's output goes through: ( STEP; RUN ) | tee LOG, without || true at either."""
+        run = self._run
+        is_first = run.unnoticed and run.pipeline[1] > 1 and not (command is run or command.background)
+        if not (is_first and command.shells and command.shells[-1] in run.shells):
+            return False
+        lines = [(each.place.file, each.place.line) for each in self._swallowing]
+        last = (command.place.file, command.place.last or command.place.line)
+        ends = (each for each in self._commands_behind if each.pipeline[0] == run.pipeline[1] - 1)
+        behind = next(ends, None)
+        return last not in lines and behind is not None and not behind.unnoticed
 
     def add(self, command: Command, places: Sequence[Place], key: str, *, optional: bool) -> None:
         """A step that is made of the command."""
