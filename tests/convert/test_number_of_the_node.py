@@ -47,3 +47,20 @@ def test_what_is_made_of_it_is_said_to_be_of_one_node(text: str, made: str) -> N
     found = _converted(text, argument="1")
     told = [each.what for each in found.findings if "of the node where the script was started" in each.why]
     assert told == ([made] if made else [])
+
+
+@pytest.mark.parametrize(
+    ("head", "number", "is_said"),
+    [
+        ("", "SLURM_NODEID", False),
+        ("#SBATCH -N 2 -t 5\n", "SLURM_NODEID", True),
+        ("srun mkdir out\n", "SLURM_PROCID", True),
+    ],
+)
+def test_slurms_own_number_is_a_defect_where_the_shell_of_the_job_puts_it_in(
+    head: str, number: str, is_said: bool
+) -> None:
+    lines = f"{head}export NODE_RANK=${number} PLACE=${number}\n{_TORCH % ('NODE_RANK', 'fit.py')}"
+    found = _converted(lines).findings
+    said = [each for each in found if each.kind == "defect" and number in each.what]
+    assert bool(said) == is_said

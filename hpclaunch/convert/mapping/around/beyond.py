@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping.around.at_once import AT_ONCE
 from hpclaunch.convert.mapping.around.logs import OF_RECORD
 from hpclaunch.convert.mapping.around.ways import PLACE, decided_by, is_failure, is_test, test_of
 from hpclaunch.convert.mapping.bind import in_front
-from hpclaunch.convert.mapping.environment import sourced
+from hpclaunch.convert.mapping.environment import of_the_node, sourced
 from hpclaunch.convert.mapping.slurm.numbers import size_variables
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
@@ -221,6 +221,8 @@ def _of_each_rank(reading: ShellReading, run: Step, draft: Draft) -> None:
         for name in sorted({part.name for part in value if isinstance(part, Unknown)} & OF_RANK):
             each = reading.last(variable)
             if each is not None and sourced.by_ranks(reading, each.place.file):
+                continue
+            if of_the_node.is_for_srun(reading):
                 continue
             draft.say(
                 "defect",

@@ -243,7 +243,9 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
         name == "WORLD_SIZE" and draft.is_size(text)
     ):
         of_rank = sorted(OF_RANK & names_in(each.value))
-        if of_rank and not sourced.by_ranks(reading, each.places[0].file):
+        if of_rank and not (
+            sourced.by_ranks(reading, each.places[0].file) or of_the_node.is_for_srun(reading)
+        ):
             own = f"{' and '.join(of_rank)} {'is' if len(of_rank) == 1 else 'are'} 0"
             why = f"the script's own shell makes it, where {own}, and all ranks got the same"
             draft.say("defect", each.places, f"{name}={_short(each)}", why=why)

@@ -50,3 +50,9 @@ def say_made(reading: ShellReading, command: Command, draft: Draft) -> None:
         places = (command.place, *(made[name] for name in used))
         what = ", ".join([*used, *in_words])[:_LONGEST]
         draft.say("assumed", places, what, became="the values of one node", why=_MADE, todo=_TODO)
+
+
+def is_for_srun(reading: ShellReading) -> bool:
+    """Whether the script may be what srun starts on each node, where a number of the node is that node's own:
+    it has no line for sbatch, and no srun itself."""
+    return not any(each.system == "SBATCH" for each in reading.directives) and not reading.of("srun")
