@@ -154,3 +154,8 @@ def test_arguments_that_may_decide_what_starts_are_asked_for(over: str, told: bo
     found = _converted(text)
     assert "what starts there is not determined" in found.refused
     assert any("--args" in each.todo for each in found.findings) == told
+
+
+@pytest.mark.parametrize("line", ["warm.launch -n 2 fit.py", "for host in a b; do warm-start $host; done"])
+def test_an_unknown_launcher_is_not_said_to_be_none(line: str) -> None:
+    assert "by a launcher that is known here" in _converted(line).refused

@@ -14,7 +14,7 @@ from hpclaunch.readback.shell.statements import Function
 from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, shown
 from hpclaunch.values.conversion import Place
 
-_NOTHING = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
+_NOTHING = "nothing in it starts ranks by a launcher that is known here: no srun, mpirun, docker or other"
 _FIRST = re.compile(r"(?:sudo\s+)?(?:\$\{?(\w+)\}?|(\S+))\s+\S")
 _STARTER = re.compile(rf"(?<![\w.-]){any_of(BY_MPI, BY_TORCH)}(?=\s)")
 _NAMED = re.compile(rf"(?<![\w.-]){any_of(STEPS, BY_MPI, BY_TORCH)}(?![\w.-])")
