@@ -363,7 +363,14 @@ def why_not_told(reading: ShellReading, run: Command, words: Sequence[Value], do
         said = f"{doubt} is another one in each round of the loop over {loop.over}"
     elif each_job := by_submission(reading, doubt):
         said = f"{doubt} is {each_job}"
-    return f"{' '.join(map(shown, words))}, and {said}"
+    return f"{' '.join(map(_in_quotes, words))}, and {said}"
+
+
+def _in_quotes(word: Value) -> str:
+    """The word for people: one with blanks in it stands in quotes, that its ends are seen."""
+    text = shown(word)
+    quote = "'" if '"' in text else '"'
+    return f"{quote}{text}{quote}" if re.search(r"\s", text) or not text else text
 
 
 def _addresses(run: Step) -> dict[str, str]:
