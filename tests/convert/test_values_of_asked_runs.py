@@ -36,3 +36,31 @@ def test_a_file_that_is_sourced_behind_the_run_sets_nothing_for_it(is_behind: bo
     found = _converted("\n".join(lines if is_behind else lines[::-1]) + "\n")
     told = {each.name: each.told for each in found.launch}["environment"]
     assert ("log.sh" in told) is not is_behind
+
+
+@pytest.mark.parametrize(
+    ("run", "loops", "is_asked"),
+    [
+        ("srun --mpi=none $P t.py --lr $lr", "for lr in 0.1 0.2; do", True),
+        ("srun --mpi=none ./t --lr $lr --file '<conf>'", "for n in 1 2; do for lr in 0.1 0.2; do", True),
+        ("srun --mpi=none $P t.py > out.$lr", "for lr in 0.1 0.2; do", False),
+        ("srun --mpi=none $P t.py", "for lr in 0.1 0.2; do", False),
+    ],
+)
+def test_no_trials_that_run_the_same_stand_for_rounds_with_other_values(
+    run: str, loops: str, is_asked: bool
+) -> None:
+    ends = "\ndone" * loops.count("for")
+    found = _converted(f"{_EITHER}{loops}\n{run}\nsrun --mpi=none -n 2 ./note $lr{ends}\n")
+    asked = [each for each in found.findings if (each.kind, each.key) == ("question", "trials.count")]
+    put = [each for each in found.findings if (each.kind, each.key) == ("carried", "trials.count")]
+    assert (bool(asked), bool(put)) == (is_asked, not is_asked)
+
+
+def test_the_variables_of_all_loops_around_an_asked_run_are_named() -> None:
+    loops = "N='1 2'\nL='0.1 0.2'\nfor n in $N; do\nfor lr in $L; do"
+    found = _converted(
+        f"{loops}\nsrun --mpi=none ./t -n $n --lr $lr\nsrun -n 2 ./note $lr\ndone\ndone\n"
+    ).findings
+    (asked,) = (each.why for each in found if (each.kind, each.key) == ("question", "command"))
+    assert "${n} and ${lr} are others in each round of the loops over" in asked

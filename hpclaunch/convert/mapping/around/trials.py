@@ -131,11 +131,26 @@ def say_values(reading: ShellReading, command: Command, draft: Draft, swept: Seq
         name = loop.variable
         if loop.count == 1 or name not in used or rounds.counts_trials(loop):
             continue
+        its = (*command.words, *dict(command.environment).values(), *dict(command.prefix).values())
+        if loop is loops[-1] and any(f"${{{name}}}" in shown(each) for each in its):
+            _ask_count(loop, name, draft)
         if any(f"${{{name}}}" in why or "in each round of the loop" in why for why in asked):
             continue
         why = f"each round gives the command another {name}, and trials all have the same"
         todo = "submit a job for each value, with --set"
         draft.say("left", (loop.place, command.place), f"a loop over {loop.over}", why=why, todo=todo)
+
+
+def _ask_count(loop: Loop, name: str, draft: Draft) -> None:
+    """As many trials as the loop has rounds would all run the same."""
+    fact = draft.facts.get(("trials", "count"))
+    if fact is None or fact.is_open or fact.value == 1:
+        return
+    draft.unsay(("trials", "count"))
+    question = f"how many trials: each round of the loop over {loop.over} gives the command another {name}, "
+    question += "and trials all run the same"
+    todo = "submit a job for each value, with --set command=... and --set trials.count=1"
+    draft.ask(("trials", "count"), question, fact.places, f"a loop over {loop.over}", todo=todo)
 
 
 def _count(reading: ShellReading, command: Command, loop: Loop, draft: Draft) -> None:

@@ -26,7 +26,7 @@ from hpclaunch.convert.mapping.words.variables import names_in, submitters_in
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer, layers, length
 from hpclaunch.convert.programs.names import BY_MPI, SHELLS, STEPS
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import Command, Loop, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
 from hpclaunch.convert.shell.started import behind_options
 from hpclaunch.convert.shell.walk import inner as inside_of
@@ -360,10 +360,21 @@ def why_not_told(reading: ShellReading, run: Command, words: Sequence[Value], do
     elif names:
         said = alternatives(reading, names[0])
     elif loop is not None:
-        said = f"{doubt} is another one in each round of the loop over {loop.over}"
+        said = _in_each_round(run, words, loop)
     elif each_job := by_submission(reading, doubt):
         said = f"{doubt} is {each_job}"
     return f"{' '.join(map(_in_quotes, words))}, and {said}"
+
+
+def _in_each_round(run: Command, words: Sequence[Value], loop: Loop) -> str:
+    """That the value of a loop is another one in each of its rounds, with those of the loops around it."""
+    text = " ".join(map(shown, words))
+    its = [each for each in run.loops if each is loop or f"${{{each.variable}}}" in text]
+    if len(its) == 1:
+        return f"${{{loop.variable}}} is another one in each round of the loop over {loop.over}"
+    names, over = ([f"${{{each.variable}}}" for each in its], [each.over for each in its])
+    listed, loops = (f"{', '.join(each[:-1])} and {each[-1]}" for each in (names, over))
+    return f"{listed} are others in each round of the loops over {loops}"
 
 
 def _in_quotes(word: Value) -> str:
