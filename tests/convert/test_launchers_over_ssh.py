@@ -110,3 +110,13 @@ def test_what_ssh_starts_on_other_nodes_goes_on_beside_the_run(lines: str, is_as
     asked = {each.key for each in found.findings if each.kind == "question" and each.key}
     assert ({"nodes", "command"} <= asked) is is_asked
     assert any("do nothing" in each.why or "stand idle" in each.why for each in found.findings) != is_asked
+
+
+def test_the_tee_of_a_script_that_is_started_on_each_host_is_told_once() -> None:
+    script = (
+        "torchrun --nnodes 2 --nproc_per_node 4 --node_rank $RANK_OF --master_addr a t.py | tee fit.log\n"
+    )
+    lines = "export RANK_OF=0\nbash fit.sh &\nssh b 'cd /w && export RANK_OF=1 && bash fit.sh' &\nwait\n"
+    files = {"go.sh": f"#!/bin/bash\n{lines}", "fit.sh": f"#!/bin/bash\n{script}\n"}
+    found = convert(classified(files), Options({})).findings
+    assert len([each for each in found if each.what == "tee fit.log"]) == 1

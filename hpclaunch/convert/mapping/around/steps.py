@@ -172,7 +172,10 @@ def _is_log(command: Command, of_files: Collection[tuple[str, int]], draft: Draf
         why, todo = "it writes a file, and the job does not", "if the job needs it, add the pipeline to after"
         draft.say("left", (command.place,), command.brief(), why=why, todo=todo)
         return True
-    draft.say("replaced", (command.place,), command.brief(), why=IN_LOGS)
+    what, places = command.brief(), (command.place,)
+    # A script that is started for each node is walked as often, and its line is one.
+    if not any((each.what, each.places, each.why) == (what, places, IN_LOGS) for each in draft.findings):
+        draft.say("replaced", places, what, why=IN_LOGS)
     return True
 
 
