@@ -64,3 +64,19 @@ def test_slurms_own_number_is_a_defect_where_the_shell_of_the_job_puts_it_in(
     found = _converted(lines).findings
     said = [each for each in found if each.kind == "defect" and number in each.what]
     assert bool(said) == is_said
+
+
+@pytest.mark.parametrize(
+    ("head", "run", "per"),
+    [
+        ("R=$1\n", _TORCH % ("R", "fit.py"), "node"),
+        ("R=$1\n", f"{_TORCH % ('R', 'fit.py')} || true", "node"),
+        ("#SBATCH -N 2 -t 5\nR=$1\n", _TORCH % ("R", "fit.py"), "job"),
+        ("", "torchrun --nnodes 1 --nproc_per_node 4 fit.py", "job"),
+    ],
+)
+def test_what_stands_behind_the_run_is_done_on_each_node_where_the_script_is_started_there(
+    head: str, run: str, per: str
+) -> None:
+    job = loaded(_converted(f"{head}{run}\npython look.py", argument="0").job)
+    assert [each.get("per", "node") for each in job["after"]] == [per]

@@ -37,13 +37,15 @@ _SIGNS = {"": (">", ""), "1": (">", ""), "2": ("2>", ""), "&": (">", " 2>&1")}
 
 class Run(Struct, frozen=True):
     """What stands in the midst of it all: the run's command, how many ranks it has on a node, its trials, and
-    whether it is in an image. `later` are variables that its command sets itself."""
+    whether it is in an image. `later` are variables that its command sets itself, and `of_each_node`: the
+    script is started on each node, and so does what it does."""
 
     command: Command
     per_node: int | None
     trials: Trials
     image: bool
     later: Sequence[str] = ()
+    of_each_node: bool = False
 
 
 class _Made(Struct, frozen=True):
@@ -137,7 +139,8 @@ def _made(
     written = _line(command, step, run.trials, shell, ends=failures.end(command))
     own = step_environment.of(command, words, run.command, draft, after=key == "after", on_host=not inside)
     old = _read_before(command, run.command, words, shell.names)
-    return _Made(inside, way, shell, written, own, per(step, run.per_node), old)
+    often = "node" if step is None and key == "after" and run.of_each_node else per(step, run.per_node)
+    return _Made(inside, way, shell, written, own, often, old)
 
 
 def _why_not(made: _Made, key: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.programs.names import REMOTE, SUBMITTERS
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
@@ -56,3 +57,11 @@ def is_for_srun(reading: ShellReading) -> bool:
     """Whether the script may be what srun starts on each node, where a number of the node is that node's own:
     it has no line for sbatch, and no srun itself."""
     return not any(each.system == "SBATCH" for each in reading.directives) and not reading.of("srun")
+
+
+def is_on_each(reading: ShellReading, command: Command) -> bool:
+    """Whether the script is started on each node, with the node's number, and the command is its run there: a
+    variable that the launcher is told has the number, and no line goes to other hosts."""
+    told = bool(_BY_OPTION.search(command.written)) and not command.loops
+    alone = command.place.file == reading.script and not reading.of(*REMOTE, *SUBMITTERS)
+    return told and alone and is_for_srun(reading)

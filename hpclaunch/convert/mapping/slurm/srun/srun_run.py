@@ -24,6 +24,7 @@ from hpclaunch.convert.mapping.environment import (
     by_rank_scripts,
     exported,
     handed_on,
+    of_the_node,
     reached,
     set_again,
     sourced,
@@ -147,7 +148,8 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     beyond.put(reading, run, draft, reads=given is not None)
     sourced.say_by_ranks(reading, run.command, draft)
     names = tuple(dict.fromkeys(name for name, _ in later))
-    around_it = one_step.Run(run.command, run.ranks.per_node, repeated, image, names)
+    on_each = of_the_node.is_on_each(reading, run.command)
+    around_it = one_step.Run(run.command, run.ranks.per_node, repeated, image, names, on_each)
     steps.put(reading, around_it, launch.steps, draft)
 
 
