@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.programs.layers import Layer, Option
-from hpclaunch.readback.shell.values import Value, program_of
+from hpclaunch.readback.shell.values import Unknown, Value, known, program_of
 from hpclaunch.readback.slurm.options import options
 
 # salloc's letters are those of sbatch, but for -K, which ends its command and starts nothing.
@@ -27,6 +27,9 @@ KEYS: dict[str, tuple[str, ...]] = {
 
 # What `mpi` of a job may be.
 MPI_KINDS = frozenset(("pmix", "pmi2", "none"))
+# What a variable with a script is named, and a word that names no file by its looks.
+_OF_SCRIPT = re.compile(r"(?:^|_)SCRIPT(?:_?(?:FILE|NAME|PATH))?$", re.IGNORECASE)
+_NO_SCRIPT = re.compile(r"[\w-]*")
 _WITH_RELEASE = re.compile(r"^(pmix)_v\d+$")
 
 
@@ -43,4 +46,16 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     if table is None:
         return Layer(""), list(words)
     given, rest = options(table, words[1:])
+    if program == "sbatch" and given and _is_script(given[-1].name, given[-1].value, rest):
+        given, rest = given[:-1], [given[-1].value or (), *rest]
     return Layer(program, tuple(Option(each.name, each.value, each.written) for each in given)), rest
+
+
+def _is_script(name: str, value: Value | None, rest: Sequence[Value]) -> bool:
+    """Whether what is taken for an option is the script itself, of which nothing is told but that the
+    variable is named like one; what stands behind it looks like none: sbatch $JOB_SCRIPT FAST"""
+    part = value[0] if value and len(value) == 1 else ""
+    if name or not rest or not isinstance(part, Unknown) or not _OF_SCRIPT.search(part.name):
+        return False
+    text = known(rest[0])
+    return text is not None and _NO_SCRIPT.fullmatch(text) is not None
