@@ -49,10 +49,10 @@ def starts(walker: "Walker", script: str) -> tuple[Started, ...]:
 
 
 def _exports(its: Sequence[Layer]) -> tuple[tuple[str, Value], ...]:
-    """The variables that --export of sbatch gives the job, with a value that is known."""
+    """The variables that --export of sbatch gives the job: it has them, whatever is known of their values."""
     options = [layer.option("export") for layer in its if layer.program in SUBMITTERS]
     named = (pair for each in options if each is not None for pair in export.named_by(each.value or ()))
-    return tuple((name, value) for name, value in named if known(value) is not None)
+    return tuple(named)
 
 
 def _kept(its: Sequence[Layer], exported: Mapping[str, Value], script: str) -> frozenset[str] | None:

@@ -17,7 +17,7 @@ from hpclaunch.convert.programs.plain import by_env
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
-from hpclaunch.readback.shell.values import Value, shown
+from hpclaunch.readback.shell.values import Unknown, Value, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import acts_on_commands
 
@@ -126,10 +126,15 @@ def _given_by_script(reading: ShellReading, export: Export, there: Mapping[str, 
     return {name: there[name] for name in names if reading.script in files[name] or not files[name]}
 
 
+def _may_be_given(own: Value) -> bool:
+    """Whether the script may have left the variable as it was given to it."""
+    return any(isinstance(part, Unknown) and part.kind == "either" for part in own)
+
+
 def _say_exported(export: Export, own: Mapping[str, Value], draft: Draft) -> None:
     """Say which values of --export=ALL,NAME=VALUE no rank has."""
     for name, value in export.given:
-        if value is not None and name in own and own[name] != value:
+        if value is not None and name in own and own[name] != value and not _may_be_given(own[name]):
             why = f"{name} is exported, and with ALL srun hands on that value, and not this one"
             if export.by_shell:
                 why = f"{name} is exported, and what the script's shell starts has that value, not this one"
