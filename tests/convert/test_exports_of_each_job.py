@@ -49,3 +49,15 @@ def test_a_variable_that_the_script_sets_in_any_case_is_lost_from_export() -> No
     found = _converted("sbatch --export=ALL,SIZE=3 job.sbatch", _PLAIN.replace("srun", "export SIZE=4\nsrun"))
     (said,) = (each for each in found.findings if each.kind == "defect")
     assert said.why.startswith("SIZE is exported")
+
+
+def test_what_a_loop_makes_for_each_job_is_taken_from_no_shell() -> None:
+    loop = "for t in 1 2 4; do\n  NAME=threads_${t}_of_8\n  sbatch --export=ALL,NAME=$NAME job.sbatch\ndone"
+    found = _converted(loop, _PLAIN)
+    job = _job(found)
+    assert job["command"] == ["./solve"]
+    assert "inherit" not in job
+    (said,) = (each for each in found.findings if each.what == "NAME")
+    assert said.kind == "left"
+    assert "threads_${t}_of_8" in said.why
+    assert "another one for each job that the loop over 1 2 4 submits" in said.why

@@ -356,7 +356,9 @@ def _unknown(
         else:
             inherit((name,), each.places, draft, name)
         return []
-    if not line([value], stand_ins).doubt and not _is_of_all_rounds(reading, name, value, command):
+    each_job = next(filter(None, (by_submission(reading, shown((made,))) for made in value)), "")
+    can_be_made = not line([value], stand_ins).doubt
+    if can_be_made and not each_job and not _is_of_all_rounds(reading, name, value, command):
         shows = f"{name}={_short(each)}"
         draft.say("carried", each.places, name, became=f"command: export {shows}", key="command")
         return [(name, value)]
@@ -368,12 +370,15 @@ def _unknown(
         question = f"the value of {name}, which the script exports: {_short(each)}"
         draft.ask(("env", name), question, each.places, f"{name}={_short(each)}")
         return []
-    each_job = next(filter(None, (by_submission(reading, shown((made,))) for made in value)), "")
+    made = each_job or "made where the script runs"
+    shows = name if can_be_made and each_job else f"{name}={_short(each)}"
+    if shows == name:
+        made = f"{_short(each)}, {made}"
     draft.say(
         "left",
         each.places,
-        f"{name}={_short(each)}",
-        why=f"its value is {each_job or 'made where the script runs'}, and a job file has none of it",
+        shows,
+        why=f"its value is {made}, and a job file has none of it",
         todo=f"write env.{name} in the job file if the ranks need it",
         key=f"env.{name}",
     )
