@@ -16,6 +16,7 @@ from hpclaunch.values.conversion import Finding, Place
 
 _OPTION = Place("--args")
 ARGUMENT = re.compile(r"\$\{?[1-9@*#]")  # a word behind the script's name, as a text has it
+_OF_OTHERS = re.compile(r"(?<=[\s(=])'[^']*'|\\\$")  # awk '{print $1}' speaks of a field of its own
 _WHOLE = re.compile(r"\$\{[1-9@*#]\d*\}")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # Where a question names variables: in the shell's own words, and as what it speaks of. Its other words may be
@@ -61,7 +62,9 @@ def told(reading: ShellReading, draft: Draft) -> list[Finding]:
         finding = draft.findings[number]
         # Of a command the question has the words: arguments that were taken for none are no more in it.
         said = (fact.question,) if key == ("command",) else (finding.what, fact.question)
-        if any(map(ARGUMENT.search, said)) or not names.isdisjoint(_named(said)):
+        if any(ARGUMENT.search(_OF_OTHERS.sub("", each)) for each in said) or not names.isdisjoint(
+            _named(said)
+        ):
             question = f"{fact.question}; {_which(fact.question)} {_SAID}{several}"
             todo = (
                 f"write it in the job file, give --set {dotted(key)}=..., or convert again with --args "
@@ -81,7 +84,7 @@ def _named(texts: Iterable[str]) -> Iterator[str]:
 
 def _which(question: str) -> str:
     """What comes from the arguments: the argument itself where the question is about another part."""
-    doubt, argument = _DOUBT.search(question), _WHOLE.search(question)
+    doubt, argument = _DOUBT.search(question), _WHOLE.search(_OF_OTHERS.sub("", question))
     return argument[0] if doubt and argument and not ARGUMENT.search(doubt[1]) else "it"
 
 

@@ -113,3 +113,18 @@ def test_the_arguments_of_a_script_that_nothing_starts_stay_its_own() -> None:
     }
     found = convert(classified(texts), Options({}, arguments=("7",)))
     assert loaded(found.job)["command"] == ["./x", "7"]
+
+
+@pytest.mark.parametrize("program", ["awk '{print $1}'", r'awk "{print \$1}"'])
+def test_a_field_of_a_line_is_no_argument_of_the_script(program: str) -> None:
+    job = (
+        "#!/bin/bash\n#SBATCH -N 1 -t 10 --gpus-per-node=1\n[[ ${1:-} == --dry-run ]] && exit 0\n"
+        f'LINE=$(head -n 1 list.txt)\nROW=$(echo "$LINE" | {program})\npython main.py --row "$ROW"\n'
+    )
+    questions = [
+        each.why
+        for each in convert(classified({"job.sbatch": job}), Options({})).findings
+        if each.kind == "question"
+    ]
+    assert any("ROW" in each for each in questions)
+    assert not any("arguments" in each for each in questions)
