@@ -61,3 +61,16 @@ def test_what_a_loop_makes_for_each_job_is_taken_from_no_shell() -> None:
     assert said.kind == "left"
     assert "threads_${t}_of_8" in said.why
     assert "another one for each job that the loop over 1 2 4 submits" in said.why
+
+
+def test_a_number_that_grows_from_job_to_job_is_not_that_of_the_first() -> None:
+    loop = (
+        "nodes=1\nfor n in 1 2 3 4; do\n  sbatch -N $nodes job.sbatch\n"
+        "  if ((n % 2 == 0)); then ((nodes++)); fi\ndone"
+    )
+    assert _job(_converted(loop, _PLAIN))["nodes"].startswith(ASK)
+    # What no round changes is that of each job.
+    assert (
+        _job(_converted("nodes=4\nfor n in 1 2; do sbatch -N $nodes job.sbatch; done", _PLAIN))["nodes"]
+        == "4"
+    )

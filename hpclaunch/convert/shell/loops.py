@@ -39,6 +39,7 @@ _MOST_COMPUTED = 300
 _PLAIN = (Simple, Declaration, Arithmetic)
 # A round that notes the number of a job, ID=$(sbatch ...), does more than compute.
 _SUBMITS = re.compile(rf"[$]\(\s*{any_of(SUBMITTERS)}\b|`\s*{any_of(SUBMITTERS)}\b")
+_OF_JOBS = re.compile(rf"(?:^|[\s;&|(`]){any_of(SUBMITTERS)}(?=\s|$)")
 # So does one that keeps what its ranks put out, T=$(mpirun ./bench $i), and not one that asks a node for its
 # name, IP=$(srun -w $i hostname -I).
 _STARTS = re.compile(rf"(?:[$]\(|`)\s*{any_of(STEPS, BY_MPI)}\s([^|`]*)")
@@ -240,6 +241,11 @@ def growing(shell: "Walker", body: Statement) -> frozenset[str]:
     """The variables that a round changes by what they were before it."""
     shell.spend(12)
     return of_body(shell, body).grows
+
+
+def submits(shell: "Walker", body: Statement) -> bool:
+    """Whether a round submits a job."""
+    return any(_OF_JOBS.search(each.written) for each in of_body(shell, body).simple)
 
 
 def of_body(shell: "Walker", body: Statement) -> Body:

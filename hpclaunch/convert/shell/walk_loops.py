@@ -208,6 +208,9 @@ def _once(
                 shell.state.arguments = None  # each round has others
             for name in counted if rounds.count == 1 else counted | by_condition:
                 shell.state.forget(name)
+            # The trials of a job begin as its first one did, and each job as the one before it has left it.
+            for name in grows if rounds.count != 1 and loops.submits(shell, statement.body) else ():
+                shell.state.forget(name)
             if of_nodes:
                 over_nodes.forget(shell, loops.of_body(shell, statement.body))
             if variable:
