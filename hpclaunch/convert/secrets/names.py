@@ -104,6 +104,8 @@ _FROM = re.compile(
 )
 _PIECE = re.compile(r"[a-z_]{1,6}")
 _NUMBER = re.compile(r"[0-9.]{1,7}[a-zA-Z]?(?:,[0-9.]{1,7}[a-zA-Z]?)?")
+# How many plane waves, or groups of ranks for them, a code of chemistry is to have: pw.x -npw 16.
+_WAVES = re.compile(r"^N_?PW$")
 _PASS, _ROUND = re.compile(r"^PASS$"), re.compile(r"[0-9]{1,2}")  # which pass it is, pass=1
 
 
@@ -167,6 +169,8 @@ def is_other(name: str, value: str, *, is_option: bool) -> bool:
     if name.endswith("CREDENTIALS") and _FILE.fullmatch(value):
         return True
     if name.endswith(("TOKEN", "KEY", "AUTH", "JWT", "BEARER", "COOKIE")) and _NUMBER.fullmatch(value):
+        return True
+    if _WAVES.search(name) and _NUMBER.fullmatch(value):
         return True
     if is_object(name, value):
         return True
