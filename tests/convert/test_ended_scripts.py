@@ -166,3 +166,11 @@ def test_a_function_that_may_come_back_before_its_exit_does_not_end_the_script(
     text = f"#!/bin/bash\nlocked() {{ {body}; }}\nlocked\ntorchrun --nproc_per_node 4 train.py\n"
     found = convert(classified({"go.sh": text}), Options({}))
     assert bool(found.job) == goes_on
+
+
+@pytest.mark.parametrize("run", ["python train.py $CORPUS", "bash steps/all.sh", "./fit --corpus $CORPUS"])
+def test_a_run_without_a_launcher_behind_the_end_of_the_script_is_told_of_it(run: str) -> None:
+    guard = 'CORPUS="${1:-none}"\nif [ "$CORPUS" = none ]; then\n  exit 1\nfi\n'
+    (asked,) = (each for each in _of(f"{_HEAD}{guard}{run}\n").findings if each.key == "command")
+    assert "the script ends at `exit 1`" in asked.why
+    assert "--args" in asked.todo

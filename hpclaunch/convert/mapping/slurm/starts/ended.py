@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from hpclaunch.convert.arguments import ARGUMENT
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, STEPS, any_of
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Statement
+from hpclaunch.readback.shell.statements import Simple
 from hpclaunch.readback.shell.values import program_of, shown
 from hpclaunch.values.conversion import Place
 
@@ -14,6 +15,10 @@ _STARTS = re.compile(rf"(?<![\w./-]){any_of(_STARTERS)}(?![\w./-])")
 # $CMD and "${CMD[@]}" behind the `exit`, of which the words of the launcher were put together before.
 _BY_VARIABLE = re.compile(
     r"(?:(?:sudo|exec|nohup|time)\s+)*\"?\$\{?([A-Za-z_]\w*)(?:\[[@*]\])?\}?\"?(?=$|[\s;&|>])"
+)
+# A program of the user's own, which may be the run where no launcher is known: python, a script.
+_MAY_RUN = re.compile(
+    r"\s*(?:(?:sudo|exec|nohup|time)\s+)*(?:python[\d.]*\s|(?:ba|z|k)?sh\s+(?!-c\b)\S|\.{0,2}/\S)"
 )
 _ASSIGNS = re.compile(r"^\s*(?:(?:export|readonly|declare|local)\s+)?([A-Za-z_]\w*)=")
 _TESTS = re.compile(r"(?:^|[\s;&|!])(?:\[\[?\s|\(\(|test\s|case\s)")
@@ -37,8 +42,13 @@ def before_the_run(reading: ShellReading) -> Command | None:
     if last is None or last.program != "exit" or last.within or last.place.file != reading.script:
         return None
     behind = _behind(last, reading)
-    starts = any(_STARTS.search(each.written) for each in behind) or _by_variable(reading, behind)
-    return last if starts else None
+    starts = any(_STARTS.search(each.written) or _may_run(each) for each in behind)
+    return last if starts or _by_variable(reading, behind) else None
+
+
+def _may_run(statement: Statement) -> bool:
+    """Whether it starts a program of the user's: what that is in the end need not be told for it."""
+    return isinstance(statement.part, Simple) and _MAY_RUN.match(statement.written) is not None
 
 
 def _behind(last: Command, reading: ShellReading) -> list[Statement]:
