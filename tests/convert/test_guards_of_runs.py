@@ -46,10 +46,28 @@ def test_a_script_that_did_not_come_to_its_run_for_a_file_says_so(guard: str, tm
 
 @pytest.mark.parametrize(
     "line",
-    ["mkdir -p x || exit 1", '[ -z "$FOO" ] && exit 1', "mkdir y; if [ $? -ne 0 ]; then exit 3; fi", "ls"],
+    [
+        "mkdir -p x || exit 1",
+        "N=3; [ $N -lt $M ] && exit 1",
+        '[ -z "$FOO" ] && exit 1',
+        "mkdir y; if [ $? -ne 0 ]; then exit 3; fi",
+        "ls",
+    ],
 )
 def test_a_step_that_fails_and_a_variable_that_is_missing_are_no_guards(line: str) -> None:
     assert _guards(line) == []
+
+
+@pytest.mark.parametrize(
+    ("guard", "test"),
+    [
+        ("MADE=$(ls missing* | wc -l)\nif [ $MADE -lt 1 ]; then exit 1; fi", "[ $MADE -lt 1 ]"),
+        ("LINE=`sed -n 4p missing`; [[ -n $LINE ]] || exit 1", "[[ -n $LINE ]]"),
+    ],
+)
+def test_a_test_of_what_a_command_wrote_is_a_guard_by_way_of_a_variable_too(guard: str, test: str) -> None:
+    (what,) = _guards(guard)
+    assert test in what
 
 
 def _of_run(text: str) -> tuple[dict[str, Any], Conversion]:

@@ -7,10 +7,12 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.ways import PLACE, with_line
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import known
+from hpclaunch.readback.shell.values import known, shown
 
 # [ -f FILE ] and its like, and tests of what a command writes.
 _OF_FILES = re.compile(r"(?:^|[\s!(])-[bcdefghkLNOGprsStuwx]\s|\$\(|`")
+_OUTPUT = re.compile(r"\$\((?!\()|`")
+_NAMED = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _LOOK = that("looks", "texts", "words") | {"command", "type"}
 _TODO = "let the command look at that itself, or do not submit the job"
 
@@ -31,7 +33,7 @@ def say(reading: ShellReading, run: Command, draft: Draft) -> None:
             if why not in ending:
                 draft.say("left", (command.place,), "exit before the run", why=why, todo=_TODO)
             ending.add(why)
-        elif (looks := _looks(on)) and looks not in failing:
+        elif (looks := _looks(on, reading)) and looks not in failing:
             failing[looks] = command
     if failing:
         what = f"guards of the run: {'; '.join(failing)}"
@@ -39,15 +41,21 @@ def say(reading: ShellReading, run: Command, draft: Draft) -> None:
         draft.say("left", [each.place for each in failing.values()], what, why=why, todo=_TODO)
 
 
-def _looks(condition: str) -> str:
-    """The command of the condition, where it looks at a file or at what a command writes; "" where it asks
-    for a variable alone, or how a step ended."""
+def _looks(condition: str, reading: ShellReading) -> str:
+    """The command of the condition, where it looks at a file or at what a command writes, also by way of a
+    variable; "" where it asks for another variable alone, or how a step ended."""
     text = PLACE.sub("", condition).removeprefix("if ")
     text = text[5:-1] if text.startswith("not (") else text
     text = text.removeprefix("! ")
     if "$?" in text:
         return ""
     if text.startswith(("[", "test ", "((")):
-        return text if _OF_FILES.search(text) else ""
+        return text if _OF_FILES.search(text) or _written(text, reading) else ""
     program = text.split(maxsplit=1)[0].rpartition("/")[2] if text.strip() else ""
     return text if program in _LOOK else ""
+
+
+def _written(test: str, reading: ShellReading) -> bool:
+    """Whether it looks at a variable that has what a command writes: N=$(ls data | wc -l)."""
+    values = (shown(each.value) for name in _NAMED.findall(test) for each in reading.given(name))
+    return any(_OUTPUT.search(each) for each in values)
