@@ -52,7 +52,7 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     if _gives(part) and not walk.gives(statement.place) and walk.passes_by(statement):
         return lines_told.NOT_REACHED
     if _gives(part) and any(map(_submits_for_output, walk.commands(statement.place))):
-        return lines_told.BESIDE
+        return lines_told.FOLLOWED if walk.follows(statement.place) else lines_told.BESIDE
     if isinstance(part, Declaration):
         return _declared(part, statement.place, walk)
     if isinstance(part, _CONDITIONAL):

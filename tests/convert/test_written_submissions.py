@@ -298,3 +298,14 @@ def test_what_a_script_is_made_of_that_is_not_read_is_not_said_to_have_no_effect
     assert kinds[5] == "without effect"
     (written,) = (each for each in found if each.kind == "unread" and each.places[0].line == 6)
     assert "a line of the script that is submitted" in written.why
+
+
+@pytest.mark.parametrize(
+    "asks", ["NR=$(sbatch j.sh)", "NR=`sbatch --parsable j.sh`", "export NR=$(sbatch j.sh)"]
+)
+def test_the_job_itself_is_no_other_job_where_the_number_of_its_submission_is_kept(asks: str) -> None:
+    lines = ("#!/bin/sh", "#SBATCH -J fit -N 2 -t 30", "srun --mpi=none ./t")
+    made = "".join(f"echo '{line}' {'>>' if at else '>'} j.sh\n" for at, line in enumerate(lines))
+    found = convert(classified({"s.sh": f"#!/bin/sh\n{made}{asks}\necho $NR\n"}), Options({}))
+    assert loaded(found.job)["nodes"] == "2"
+    assert not [each for each in found.findings if "it submits another job" in each.why]
