@@ -1,5 +1,6 @@
 """A script that submits several others: what it asks for one of them is nothing of the others."""
 
+import pytest
 from script_cases import loaded
 
 from hpclaunch.convert.conversion import convert
@@ -81,3 +82,14 @@ def test_nothing_of_a_script_of_another_job_is_taken_for_a_configuration() -> No
     assert (job["command"], job.get("env")) == (["./solve", "fast"], None)
     its = {each.why for each in found.findings for place in each.places if place.file == "second.sh"}
     assert its == {"it is of the script of another job, which is submitted beside this one"}
+
+
+@pytest.mark.parametrize("over", ["$(seq 0 $((N - 1)))", "$(ls parts)"])
+def test_what_each_job_gets_from_the_loop_that_submits_it_is_asked_and_not_the_submitters(over: str) -> None:
+    outer = f"#!/bin/sh\nN=4\nfor PART in {over}; do\n  sbatch --export=ALL,PART=$PART work.sh\ndone\n"
+    inner = "#!/bin/sh\n#SBATCH -N 1 --gres=gpu:1 -t 9\npython work.py --part ${PART}\n"
+    found = convert(classified({"all.sh": outer, "work.sh": inner}), Options({}))
+    job = loaded(found.job)
+    assert "PART" not in job.get("inherit", ())
+    (asked,) = (each for each in found.findings if each.key == "env.PART")
+    assert "another one for each job" in asked.why

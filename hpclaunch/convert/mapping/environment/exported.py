@@ -353,6 +353,8 @@ def _unknown(
         if name in OF_GPUS and ranks.gpus and any(of.system == "SBATCH" for of in reading.directives):
             why = "Slurm had set it, to the GPUs of the job, and the job's ranks have those without it"
             draft.say("replaced", each.places, f"{name}={_short(each)}", why=why)
+        elif its_job := by_submission(reading, f"${{{name}}}"):  # --export=NAME=$NAME in a loop of sbatch
+            draft.ask(("env", name), f"the value of {name}: {its_job}", each.places, name)
         else:
             inherit((name,), each.places, draft, name)
         return []
