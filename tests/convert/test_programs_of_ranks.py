@@ -106,6 +106,8 @@ def test_a_program_with_loops_is_no_script_of_the_shell() -> None:
     ("line", "is_said"),
     [
         ("srun wrf.exe", True),
+        ("srun on_each_node.sh", True),
+        ("srun ./on_each_node.sh", False),
         ("cp /opt/lmp .\nsrun lmp -in a", True),
         ("ln -sf ../run/lmp lmp\nsrun --cpu-bind=cores lmp -in a", True),
         ("srun lmp -in a", False),

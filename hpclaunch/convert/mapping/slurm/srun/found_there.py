@@ -12,13 +12,13 @@ from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import base_name, known
 
-_OF_FOLDER = re.compile(r"[\w.+-]+\.(?:exe|x|out|bin)")
+_OF_FOLDER = re.compile(r"[\w.+-]+\.(?:exe|x|out|bin|sh|bash|csh|ksh|zsh|py|pl)")
 _PLACES = that("copies", "files", "builds", "compiles") | {"ln"}
 
 
 def say(reading: ShellReading, run: Step, draft: Draft) -> None:
     """Says that the program of a run may lie in the working folder: its name is one of a program that people
-    build for themselves, or the script puts one of that name somewhere."""
+    build for themselves or of a script, or the script puts one of that name somewhere."""
     name = known(run.words[0]) if run.words else None
     if not name or "/" in name or ("command",) not in draft.facts or draft.facts["command",].is_open:
         return
