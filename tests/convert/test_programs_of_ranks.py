@@ -122,6 +122,29 @@ def test_a_program_that_srun_finds_in_the_working_folder_is_told(line: str, *, i
     assert [each.kind for each in found] == ["assumed"] * is_said
 
 
+@pytest.mark.parametrize(
+    ("line", "gpus", "named"),
+    [
+        ("srun llamafactory-cli train a.yaml", 4, "llamafactory-cli train"),
+        (
+            "srun bash -c 'export FORCE_TORCHRUN=1; llamafactory-cli train a.yaml'",
+            4,
+            "llamafactory-cli train",
+        ),
+        ("/opt/venv/bin/axolotl train a.yaml", 2, "axolotl train"),
+        ("srun llamafactory-cli train a.yaml", 1, ""),
+        ("srun llamafactory-cli export a.yaml", 4, ""),
+        ("srun bash -c 'echo allamafactory-cli trains'", 4, ""),
+    ],
+)
+def test_a_program_that_starts_a_process_for_each_gpu_by_itself_is_told(
+    line: str, gpus: int, named: str
+) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=1 --gres=gpu:{gpus} -t 60\n{line}\n"
+    found = [each.what for each in _of_run(text)[1].findings if "a process for each GPU" in each.why]
+    assert found == [named] * bool(named)
+
+
 def _of_run(text: str) -> tuple[dict[str, Any], Conversion]:
     found = convert(classified({"run.sub": text}), Options({}))
     return loaded(found.job), found

@@ -36,6 +36,13 @@ GPU_MODULES = (
     *("oneflow.distributed.launch", "torchrun_jsc"),
 )
 BY_TORCH = (*GPU_LAUNCHERS, *GPU_MODULES)
+# Commands that start a process for each GPU by themselves: colossalai's cli (colossalai/cli), torchtune's
+# `tune run`, torchx's `dist.ddp`, Lightning's `fabric run`, LLaMA-Factory's cli.py (torchrun where there are
+# several GPUs), axolotl's cli (accelerate), swift's cli/main.py (torchrun where NPROC_PER_NODE says so).
+FOR_EACH_GPU = (
+    r"(?:colossalai run|tune run|torchx run|(?:lightning|fabric) run|llamafactory-cli train"
+    r"|axolotl train|swift (?:sft|pt|rlhf))"
+)
 DOCKERS = ("docker", "nvidia-docker", "podman", "podman-hpc")
 SINGULARITIES = ("singularity", "apptainer")
 CONTAINERS = (*DOCKERS, *SINGULARITIES)

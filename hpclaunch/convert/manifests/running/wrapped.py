@@ -1,10 +1,5 @@
 """Ranks that a pod starts in a way in which no launcher is read: in the words of a program that nobody told
-hpclaunch, by a program that starts torchrun itself, or by a loop that starts its rounds in the background.
-
-Programs that start one process for each GPU: colossalai's cli (colossalai/cli), torchtune's `tune run`,
-torchx's `dist.ddp`, Lightning's `fabric run`, LLaMA-Factory's cli.py (torchrun where there are several GPUs),
-axolotl's cli (accelerate), swift's cli/main.py (torchrun where NPROC_PER_NODE says so).
-"""
+hpclaunch, by a program that starts torchrun itself, or by a loop that starts its rounds in the background."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +8,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.manifests.running.shelltext import ShellText
 from hpclaunch.convert.programs.beside import that
-from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, STEPS, any_of
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, FOR_EACH_GPU, STEPS, any_of
 from hpclaunch.readback.shell import inside, shfmt, tree
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import Value, base_name, known
@@ -24,10 +19,7 @@ _PROGRAMS = tuple({*STEPS, *BY_MPI, *BY_TORCH} - {"accelerate", "colossalai"})
 _STARTS = re.compile(
     rf"(?:^|[\s'\"/;&|])({any_of(_PROGRAMS)}|accelerate launch|colossalai run)[\s'\"]+(?:-|\S+\.py\b|\S*\$)"
 )
-_OF_ITS_OWN = re.compile(
-    r"(?:\S*/)?(colossalai run|tune run|torchx run|(?:lightning|fabric) run|llamafactory-cli train"
-    r"|axolotl train|swift (?:sft|pt|rlhf))(?:\s|$)"
-)
+_OF_ITS_OWN = re.compile(rf"(?:\S*/)?({FOR_EACH_GPU})(?:\s|$)")
 _ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
 _NO_START = that("says", "looks", "fetches", "files", "copies") | {"apt", "apt-get", "conda", "make"}
 _INSTALLS = frozenset(("install", "pip", "add"))

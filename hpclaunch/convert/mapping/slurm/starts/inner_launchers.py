@@ -10,6 +10,7 @@ from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
+from hpclaunch.convert.programs.names import FOR_EACH_GPU
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
@@ -29,6 +30,7 @@ _MAY = (
 )
 
 _OF_TORCHRUN = re.compile(r"--(?:nproc|nprocs)[-_]per[-_]node\b\S*(?:\s+[^\s-]\S*)?")
+_OF_GPUS = re.compile(rf"(?:^|[\s;&|(/])({FOR_EACH_GPU})(?=\s|$)")
 _MOST, _LONGEST = 200, 10_000  # words that are looked at, and characters of each
 
 
@@ -51,11 +53,20 @@ def say(reading: ShellReading, run: Step, found: Allocation, scripts: Sequence[S
 
 
 def _say_like_torchrun(run: Step, draft: Draft) -> None:
-    """Say of a program that nobody knows here, and that has torchrun's own options, what it may do."""
+    """Say of a program that starts torchrun by itself what it does, and of one that nobody knows here, and
+    that has torchrun's own options, what it may do."""
     if any(map(launchers.is_launcher, run.inner)):
         return
-    found = _OF_TORCHRUN.search(" ".join(shown(word)[:_LONGEST] for word in run.words[:_MOST]))
-    if found is not None:
+    text = " ".join(shown(word)[:_LONGEST] for word in run.words[:_MOST])
+    found = _OF_TORCHRUN.search(text)
+    own = _OF_GPUS.search(text) if draft.number("gpus_per_node") != 1 else None
+    if own is not None:
+        why = (
+            "by itself it may start a process for each GPU, and the job counts, places and binds none of them"
+        )
+        todo = "where they are to be the job's ranks write ranks_per_node, rendezvous, and what each executes"
+        draft.say("question", (run.command.place,), own[1], why=why, todo=todo)
+    elif found is not None:
         why = "it has an option of torchrun: where it starts ranks of its own the job counts none of them"
         todo = "write ranks_per_node, rendezvous and a command without it, where they are to be the job's"
         draft.say("question", (run.command.place,), found[0], why=why, todo=todo)
