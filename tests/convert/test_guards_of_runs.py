@@ -70,6 +70,24 @@ def test_a_test_of_what_a_command_wrote_is_a_guard_by_way_of_a_variable_too(guar
     assert test in what
 
 
+@pytest.mark.parametrize("strict", ["", "set -e\n"])
+@pytest.mark.parametrize(
+    ("guard", "may_fail"),
+    [
+        ("if python done.py; then echo done; exit 0; fi", True),
+        ("if python done.py; then\n  rm -rf work\n  exit 3\nfi", True),
+        ("if ! python done.py; then exit 3; fi", False),
+        ("if python done.py; then echo ok; else exit 3; fi", False),
+    ],
+)
+def test_a_command_that_ends_the_script_where_it_succeeds_may_fail_as_a_step(
+    guard: str, strict: str, *, may_fail: bool
+) -> None:
+    job = loaded(convert(classified({"run.sub": f"{_HEAD}{strict}{guard}{_RUN}"}), Options({})).job)
+    (step,) = (each for each in job["setup"] if "done.py" in str(each["run"]))
+    assert (step.get("optional") is not None) is may_fail
+
+
 def _of_run(text: str) -> tuple[dict[str, Any], Conversion]:
     found = convert(classified({"run.sub": text}), Options({}))
     return loaded(found.job), found

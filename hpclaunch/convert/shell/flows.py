@@ -65,7 +65,8 @@ def _if(shell: "Walker", statement: If) -> Flow:
     if condition is None:
         return way()
     start = _start(shell)
-    with shell.unnoticed(shell.context.unnoticed or not _minds(shell, statement)):
+    passes = _ends_where_it_holds(statement) or not _minds(shell, statement)
+    with shell.unnoticed(shell.context.unnoticed or passes):
         flow = shell.excuse(_way(shell, condition))
     if flow is not Flow.NEXT:
         return flow
@@ -96,6 +97,16 @@ def _said(shell: "Walker", condition: Statement) -> str:
 
     text = text_of(condition)
     return _VARIABLE.sub(kept, text) if "$" in text else text
+
+
+def _ends_where_it_holds(statement: If) -> bool:
+    """Whether the script ends where the condition holds, and goes on where it fails (if done; then exit)."""
+    condition, body = statement.branches[0]
+    if len(statement.branches) > 1 or condition is None or "!" in text_of(condition):
+        return False
+    while not isinstance(body, _ALONE) and (parts := tuple(parts_of(body))):
+        body = parts[-1]
+    return isinstance(body, _ALONE) and body.written.split(None, 1)[:1] == ["exit"]
 
 
 def _minds(shell: "Walker", statement: If) -> bool:
