@@ -156,7 +156,7 @@ def _job(
     )
     size.put(workload, launch, own, draft, options)
     found = loops.put(launch.looped, launch.inner, draft)
-    exports = launchers.put(workload, launch, first, own, draft, found)
+    exports = launchers.put(workload, launch, first, own, draft, found, beside.scripts)
     _folder(workload, launch, draft)
     if launch.layer(*MPI) is not None:
         exports += numbers.exports(launch.inner, given, launch.lines, draft)

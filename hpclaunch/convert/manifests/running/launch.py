@@ -37,7 +37,7 @@ from hpclaunch.values.conversion import Place
 
 _PLAIN_WORD = re.compile(r"[\w./:=,@%+-]+")
 ANY = "*"  # among variables: there are others, of which nobody tells even the names
-_DEFAULT = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?P<empty>:?)-(?P<value>[\w./,=-]*)\}")
+DEFAULT = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?P<empty>:?)-(?P<value>[\w./,=-]*)\}")
 _PYTHON = re.compile(r"(?:^|[\s/;&'\"])python[\d.]*\s")
 _SCRIPT = re.compile(r"\.sh\b|(?:^|[;&]\s*)\./\w+(?!\.py)\b")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -225,7 +225,7 @@ def defaults(launch: Launch, told: Mapping[str, str | None]) -> list[tuple[str, 
         waiting += behind
     left = {part for word in launch.words for part in word.value}
     found = [part for part in parts if isinstance(part, Unknown) and part not in left]
-    matches = [(part.name, _DEFAULT.fullmatch(part.name)) for part in dict.fromkeys(found)]
+    matches = [(part.name, DEFAULT.fullmatch(part.name)) for part in dict.fromkeys(found)]
     return [(name, each["value"]) for name, each in matches if each is not None and each["name"] not in told]
 
 
@@ -266,7 +266,7 @@ def _text_of(part: Unknown, told: Mapping[str, str | None]) -> str | None:
     if part.kind == "number":
         number = arithmetic.evaluate(part.name[3:-2], told.get)
         return None if number is None else str(number)
-    default = _DEFAULT.fullmatch(part.name) if part.kind == "output" else None
+    default = DEFAULT.fullmatch(part.name) if part.kind == "output" else None
     if default is None:
         return None
     if default["name"] in told:

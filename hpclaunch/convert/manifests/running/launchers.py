@@ -7,8 +7,9 @@ from hpclaunch.convert.manifests.numbers import together
 from hpclaunch.convert.manifests.objects.workload import Workload
 from hpclaunch.convert.manifests.pods import environment
 from hpclaunch.convert.manifests.pods.environment import Variable
-from hpclaunch.convert.manifests.running import buried_mpi, host_lists, per_gpu
+from hpclaunch.convert.manifests.running import buried_mpi, host_lists, per_gpu, prepared, sourced
 from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of, stand_in
+from hpclaunch.convert.manifests.running.mounted_scripts import NOTHING, Script
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.bind import of_mpirun
 from hpclaunch.convert.mapping.environment.owners import owner
@@ -31,10 +32,12 @@ def put(
     own: dict[str, Variable],
     draft: Draft,
     trials: Trials = _NO_TRIALS,
+    scripts: Mapping[str, Script] = NOTHING,
 ) -> list[tuple[str, Value]]:
     """The launchers, and the variables that ranks have. `first` are those of the pod that starts the ranks,
-    `own` those of the pods that they run in, `trials` those that the launcher's text makes. Returns the
-    variables that only the command can set: to what the image has, and more, or by the number of a trial."""
+    `own` those of the pods that they run in, `trials` those that the launcher's text makes, and `scripts`
+    files beside the manifest. Returns the variables that only the command can set: to what the image has, and
+    more, or by the number of a trial."""
     carried: list[str] = []
     exports: list[tuple[str, Value]] = []
     layer = launch.layer(*MPI) or launch.hidden
@@ -45,6 +48,8 @@ def put(
     elif layer is not None:
         carried = _named(layer)
         unseen = {name: why for name, why in unseen.items() if name not in _valued(layer)}
+        if workload.is_apart:
+            first = {**first, **sourced.variables(launch, scripts, carried, first, draft)}
     its = dict(_for_ranks(workload, first, own, carried))
     for name in of_mpirun.overruled(layer, its):
         draft.say("replaced", [its.pop(name).place], name, why="an option of mpirun says who binds")
@@ -59,7 +64,9 @@ def put(
         _say_own_of_launcher(first, own, carried, draft)
     if layer is not None:
         of_text = {name for name, _, _ in launch.shell.exported} if launch.shell is not None else set()
-        exports = _mpi(workload, launch, layer, {**dict.fromkeys(of_text), **own, **first}, draft, trials)
+        exports = _mpi(
+            workload, launch, layer, {**dict.fromkeys(of_text), **own, **first}, draft, trials, scripts
+        )
     elif (workload.is_apart or workload.kind.startswith("MPIJob")) and not needs_no_mpi(torch):
         _kind(workload, (workload.kind_place,), draft)
     elif torch is None:
@@ -189,6 +196,7 @@ def _mpi(
     known_here: Mapping[str, Variable | None],
     draft: Draft,
     trials: Trials,
+    scripts: Mapping[str, Script],
 ) -> list[tuple[str, Value]]:
     place = launch.words[0].place
     reading = ShellReading((), "")
@@ -214,7 +222,7 @@ def _mpi(
         assigned, its = _assigned(option, launch)
         made = None if workload.starter.container.get("envFrom") else _of_the_image(assigned, known_here)
         if made is None:
-            _carried(option, launch, known_here, draft)
+            _carried(option, launch, known_here, draft, _of_more(workload, launch, scripts))
         else:
             exports.append(made)
             why = "the launcher's shell put in what its image has, and each rank puts in what its own has"
@@ -298,8 +306,15 @@ def _kind(workload: Workload, places: Sequence[Place], draft: Draft) -> None:
     draft.put(("mpi",), "pmi2" if hydra else "pmix", places, workload.kind, why=why)
 
 
-def _carried(option: Option, launch: Launch, known_here: Mapping[str, Variable | None], draft: Draft) -> None:
-    """-x NAME and -x NAME=VALUE."""
+def _of_more(workload: Workload, launch: Launch, scripts: Mapping[str, Script]) -> str:
+    """The statement that may give the launcher's shell more variables, where no rank's does it too."""
+    return "" if prepared.numbers(workload, launch) else sourced.unread(launch, scripts)
+
+
+def _carried(
+    option: Option, launch: Launch, known_here: Mapping[str, Variable | None], draft: Draft, more: str = ""
+) -> None:
+    """-x NAME and -x NAME=VALUE. `more` is what may have given the launcher's shell other variables."""
     places = lines_of(launch, option.written)
     name, of = _of_a_variable(option)
     secret = known_here.get(of)
@@ -333,6 +348,12 @@ def _carried(option: Option, launch: Launch, known_here: Mapping[str, Variable |
             draft.ask(("env", each), question, places, f"-x {each}")
         elif owner(each) == "image" or each == "HOME":
             draft.say("replaced", places, f"-x {each}", why="each rank has its image's own")
+        elif ("env", each) in draft.facts:
+            continue  # a file that is given makes it, and it is asked for
+        elif more:
+            why = f"{more} may give it a value, and its text is not read: else it is the image's"
+            todo = f"see whether it does; where it does write env.{each}, or give the file that it names too"
+            draft.say("question", places, f"-x {each}", why=why, todo=todo)
         else:
             why = "the manifest gives it no value: it is the image's, which each rank has"
             draft.say("replaced", places, f"-x {each}", why=why)
