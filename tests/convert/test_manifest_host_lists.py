@@ -79,3 +79,14 @@ def test_more_ranks_than_slots_are_a_defect_where_open_mpi_is_not_told_of_them(
 def test_a_launcher_that_is_a_worker_too_has_slots() -> None:
     assert _said("mpirun -np 6 ./wind", as_worker=True)[1] == []
     assert _said("mpirun -np 9 ./wind", as_worker=True)[1] == ["defect"]
+
+
+@pytest.mark.parametrize(("ranks", "is_defect"), [(2, False), (4, True)])
+def test_a_worker_without_slots_of_its_own_has_one(ranks: int, is_defect: bool) -> None:
+    manifest = (
+        _JOB.replace("TEXT", f"mpirun -np {ranks} ./wind").replace("KIND", "OpenMPI").replace(", ENV", "")
+    )
+    draft = converted(manifest.replace("  slotsPerWorker: 2\n", "").replace("AS_WORKER", "false"))
+    defects = [each.why for each in draft.findings if each.kind == "defect" and "slot" in each.why]
+    assert (len(defects), all("without slotsPerWorker" in why for why in defects)) == (is_defect, True)
+    assert job(draft)["ranks_per_node"][0] == ranks // 2

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.numbers.mpi_size import number
-from hpclaunch.convert.manifests.objects.workload import Workload
+from hpclaunch.convert.manifests.objects.workload import Count, Workload
 from hpclaunch.convert.manifests.running.launch import Launch, lines_of
 from hpclaunch.convert.mapping.ranks.mpi import told_by
 from hpclaunch.convert.programs.layers import Layer
@@ -17,6 +17,9 @@ _LISTS = frozenset(("/etc/mpi/hostfile", "/etc/mpi/discover_hosts.sh"))
 # An option, and a part of the variable of Open MPI's of the same meaning.
 _MORE = "oversubscribe"
 _OTHER_MPI = ("intel", "mpich")
+_ANOTHER = ":"  # program of the same mpirun, with a number of its own
+# SetDefaults_MPIJob (mpi-operator, pkg/apis/kubeflow/v2beta1/default.go).
+_BY_DEFAULT = Count(1, (), "and without slotsPerWorker a worker has one")
 
 
 def say(workload: Workload, launch: Launch, layer: Layer, names: Collection[str], draft: Draft) -> None:
@@ -47,13 +50,16 @@ def say(workload: Workload, launch: Launch, layer: Layer, names: Collection[str]
 
 def _too_many(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> None:
     """More ranks than slots: without a word on it Open MPI starts none of them (mpirun(1), "Slots")."""
-    told, slots, pods = told_by(layer, number), workload.slots, workload.nodes.value
+    told, pods = told_by(layer, number), workload.nodes.value
+    slots = workload.slots or (None if _ANOTHER in map(known, launch.inner) else _BY_DEFAULT)
     if told is None or not told.is_total or not told.total or slots is None or not slots.value or not pods:
         return
     room = pods * slots.value
     if told.total > room and workload.mpi not in _OTHER_MPI:
         places = (*lines_of(launch, told.option.written), *slots.places)
-        why = "Open MPI starts no more ranks than there are slots, unless it is told so: mpirun ended there"
+        by_default = f", {slots.what}" if slots is _BY_DEFAULT else ""
+        why = f"Open MPI starts no more ranks than there are slots{by_default}, unless it is told so: "
+        why += "mpirun ended there"
         todo = "see which of the numbers is meant; the job file has the ranks"
         draft.say(
             "defect", places, f"{told.option.written} where there are slots for {room}", why=why, todo=todo
