@@ -140,3 +140,20 @@ def test_a_config_map_that_no_pod_of_the_job_names_is_not_its_own(
     beside = f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {named}}}\ndata: {{a.ini: x}}\n"
     said = next(each for each in converted(text + beside).findings if each.what == f"ConfigMap {named}")
     assert (said.why == "the job does not use it") != uses
+
+
+@pytest.mark.parametrize(
+    ("command", "is_it"),
+    [
+        ("./tide, --with, /deck/tide.yaml", False),
+        ("./tide, --with=/deck/tide.yaml", False),
+        ("bash, -e, /deck/tide.txt", True),
+        ("/deck/tide.cfg", True),
+        ("./tide, /deck/tide.sh", True),
+    ],
+)
+def test_what_a_program_only_reads_of_a_config_map_is_no_script(command: str, is_it: bool) -> None:
+    mount = "{name: v, mountPath: /deck}"
+    text = _MOUNTED.replace("MOUNT", mount).replace("VOLUME", "configMap: {name: deck}")
+    draft = converted(text.replace("command: [/t]", f"command: [{command}]"))
+    assert any("of the config map deck does" in each.what for each in draft.findings) == is_it

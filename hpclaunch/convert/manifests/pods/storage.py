@@ -13,6 +13,7 @@ from hpclaunch.convert.manifests.pods.volumes import Behind, behind
 from hpclaunch.convert.manifests.running.shelltext import launcher_in
 from hpclaunch.convert.manifests.text.fields import Field
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.readback.place import Form
 from hpclaunch.spec.mounts import complaint, long_form
 from hpclaunch.values.conversion import Place
@@ -25,6 +26,9 @@ _OF_DEVICES = re.compile(
 _HOSTFILES = ("/etc/mpi", "/kubeflow/mpi")
 # Where programs are found by their names (PATH of login(1) and of Docker's own images).
 _ON_PATH = frozenset(f"{above}{name}" for above in ("", "/usr", "/usr/local") for name in ("/bin", "/sbin"))
+# What a program reads, and nobody executes; and a shell that is given a file to read.
+_DATA = re.compile(r"\.(?:ya?ml|json|toml|ini|cfg|conf|properties|csv|tsv|txt)$")
+_BY_SHELL = re.compile(rf"(?:^|[\s/])(?:{'|'.join(sorted(SHELLS))}|source|\.)\s+(?:-\S+\s+)*$")
 # Kinds of volumes that no site can name, and what to do.
 _OTHER = {
     "secret": "give what the program needs from it by variables: secrets, and kubernetes.secrets of the site",
@@ -220,7 +224,7 @@ def _ask_for_script(found: Behind, target: str, places: list[Place], sources: So
     folder, _, name = target.rpartition("/")
     if script is None and folder in _ON_PATH:  # a program by its name alone
         script = re.match(rf"{re.escape(name)}(?!\S)", words)
-    if script is not None:
+    if script is not None and not _is_only_read(script[0], words[: script.start()]):
         why = "its text is not read: it may start several ranks, set variables for them, or bind them"
         todo = "write its text as the command of the pod (args: of sh -c), and convert again"
         if script[0].endswith(".py"):
@@ -234,6 +238,12 @@ def _ask_for_script(found: Behind, target: str, places: list[Place], sources: So
             todo = "see whether it does"
         what = f"what {script[0]} of {found.what} does"
         draft.say("question", [*fact.places, *places] if fact else places, what, why=why, todo=todo)
+
+
+def _is_only_read(path: str, before: str) -> bool:
+    """Whether a word of a command is a file of data, which the program opens. `before` is what stands before
+    it."""
+    return bool(before.strip() and _DATA.search(path)) and not _BY_SHELL.search(before)
 
 
 def _free_name(found: Behind, draft: Draft) -> str:
