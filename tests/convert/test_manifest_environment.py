@@ -229,3 +229,17 @@ def test_a_value_that_has_a_secret_in_it_is_one() -> None:
     assert (env, secrets) == ({}, ["KEY", "URL", "C"])
     assert "left the value of URL: it has that of KEY, which is in a Secret" in said
     assert "the value of C" not in said
+
+
+@pytest.mark.parametrize(
+    ("key", "said"), [("level", "and has no key level"), ("LEVEL", ""), ("other", "and has no key other")]
+)
+def test_a_key_that_a_given_config_map_does_not_have_is_said_to_be_missing(key: str, said: str) -> None:
+    text = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: tide}\ndata: {LEVEL: high}\n---\n"
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n"
+        "  - name: c\n    image: reg/x:1\n    command: [./t]\n"
+        f"    env: [{{name: L, valueFrom: {{configMapKeyRef: {{name: tide, key: {key}}}}}}}]\n"
+    )
+    fact = converted(text).facts["env", "L"]
+    assert (fact.value == "high", said in fact.question) == (not said, True)

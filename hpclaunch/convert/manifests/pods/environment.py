@@ -178,6 +178,8 @@ def _source(
             return
         found[name] = Variable(name, None, place, "other")
         question = f"the value of {name}: it is in the config map {where}, key {key}"
+        if where in config.maps:
+            question = f"the value of {name}: the config map {where} is given, and has no key {key}"
         draft.ask(("env", name), question, [place], f"configMapKeyRef of {name}")
     elif field_ref is not None:
         path = field_ref.get("fieldPath")
