@@ -193,7 +193,11 @@ def _made_by_each(launch: Launch, draft: Draft) -> None:
 def _of_image(workload: Workload, draft: Draft) -> None:
     place = workload.starter.place
     question = "what each rank executes: the container has no command, so it runs what its image says"
-    draft.ask(("command",), question, [place], "a container without command and args")
+    todo = ""
+    if workload.torch and workload.slots is not None:
+        todo = f"{workload.slots.what} is for a torchrun that it may start: write what that starts; where it "
+        todo += "starts none write ranks_per_node: 1 too"
+    draft.ask(("command",), question, [place], "a container without command and args", todo=todo)
 
 
 def _hidden(launch: Launch, draft: Draft) -> None:
