@@ -272,7 +272,7 @@ def _fact(
     # Nobody answers what is asked of a job that is not written.
     if not its or (refused and all(fact.is_open for fact in its)):
         return _of_no_key(row, said, secrets, refused)
-    told = secrets.without(sayable(", ".join(_told(row, its))))
+    told = secrets.without(sayable(", ".join(dict.fromkeys(_told(row, its)))))
     places = tuple(dict.fromkeys(place for fact in its for place in fact.places))
     return LaunchFact(row.name, "asked" if any(fact.is_open for fact in its) else "told", told, places)
 

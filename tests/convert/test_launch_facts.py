@@ -336,3 +336,14 @@ def test_ranks_of_each_gpu_have_the_line_that_tells_them(count: str) -> None:
     ranks = _facts(found)["ranks"]
     assert (ranks.state, ranks.told, ranks.places[0].line) == ("default", "one for each GPU", 3)
     assert "ranks_per_node" not in loaded(found.job)
+
+
+def test_what_is_asked_for_several_times_is_said_once() -> None:
+    mounts = "".join(f"    - {{name: v, mountPath: /{name}, subPath: {name}}}\n" for name in ("wind", "tide"))
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n"
+        f"  - name: c\n    image: reg/x:1\n    command: [./t]\n    volumeMounts:\n{mounts}"
+        "  volumes:\n  - {name: v, persistentVolumeClaim: {claimName: YOUR_CLAIM}}\n"
+    )
+    found = convert(classified({"job.yaml": text}), Options({}))
+    assert _facts(found)["mounts"].told == "asked for"
