@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from manifest_cases import converted, job
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.recognise import is_manifest
@@ -268,3 +269,17 @@ def test_one_container_where_a_list_of_them_belongs_is_read_as_one(fields: str, 
     assert [each.get("image") is not None for each in containers.items()] == ([True] if is_one else [])
     said = [each.what for each in draft.findings if each.kind == "repaired"]
     assert said == (["containers without a list"] if is_one else [])
+
+
+def test_rules_of_the_job_that_stand_in_its_pod_move_no_pod_to_where_nobody_reads_it() -> None:
+    rules = "      ttlSecondsAfterFinished: 60\n      backoffLimit: 2\n      completions: 1\n"
+    text = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: tide}\nspec:\n  template:\n    spec:\n"
+        f"{rules}      containers:\n      - {{name: c, image: 'reg.io/tide:1', command: [./tide]}}\n"
+    )
+    draft = converted(text)
+    assert (draft.refused, job(draft)["image"][0], job(draft)["command"][0]) == (
+        "",
+        "reg.io/tide:1",
+        ["./tide"],
+    )

@@ -217,7 +217,7 @@ def _improved(file: str, given: Object, draft: Draft) -> Object:
         return given
     try:
         found = _read(file, made.lines, Draft())
-        if found is None or _wrong(found, kind) >= wrong:
+        if found is None or _wrong(found, kind) >= wrong or _pods(found, kind) < _pods(given, kind):
             return given
         again = _read(file, made.lines, draft)
     except InputError:
@@ -276,7 +276,16 @@ def _swallowed(given: Object) -> int:
 
 def _strangers(node: Node, kind: str) -> list[tuple[str, str]]:
     """(type, key) of keys that their parent's type does not have."""
-    found: list[tuple[str, str]] = []
+    return [(type_, key) for type_, key, below in _keys(node, kind) if below is None]
+
+
+def _pods(given: Object, kind: str) -> int:
+    """How many lists of containers stand where the API has them."""
+    return sum(key == "containers" and bool(below) for _, key, below in _keys(given.root.node, kind))
+
+
+def _keys(node: Node, kind: str) -> Iterator[tuple[str, str, str | None]]:
+    """The type of a parent, each key of it, and the type of what the key has: None where the API has none."""
     waiting = [(node, kind)]
     while waiting:
         each, name = waiting.pop()
@@ -287,11 +296,9 @@ def _strangers(node: Node, kind: str) -> list[tuple[str, str]]:
             for key, value in each.value:
                 word = str(key.value)
                 below = api.below(name, word)
-                if below is None:
-                    found.append((name, word))
-                elif below not in api.FREE:
+                yield name, word, below
+                if below is not None and below not in api.FREE:
                     waiting.append((value, below))
-    return found
 
 
 def _is_lost(key: str, kind: str) -> bool:
