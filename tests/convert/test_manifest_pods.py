@@ -381,3 +381,18 @@ def test_other_gpus_of_the_workers_are_asked_about_and_not_said_to_be_alike(
     assert (_value(found, "gpus_per_node") == "asked") == is_asked
     alike = {each.what for each in found.findings if "have what the first of them has" in each.why}
     assert alike == {"cpu of the Worker", *(() if is_asked else ("nvidia.com/gpu of the Worker",))}
+
+
+@pytest.mark.parametrize(("indent", "is_the_jobs"), [("  ", True), ("      ", False)])
+def test_a_rule_of_the_job_that_stands_in_its_pod_is_said_to_have_no_effect(
+    indent: str, is_the_jobs: bool
+) -> None:
+    rule = f"{indent}ttlSecondsAfterFinished: 60\n"
+    text = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: tide}\nspec:\n"
+        f"{rule * is_the_jobs}  template:\n    spec:\n{rule * (not is_the_jobs)}"
+        "      containers:\n      - {name: c, image: 'reg.io/tide:1', command: [./tide]}\n"
+    )
+    draft = converted(text)
+    unread = [each.what for each in draft.findings if "no such field in this place" in each.why]
+    assert ("kubernetes.ttl" in draft.hints, len(unread)) == (is_the_jobs, not is_the_jobs)

@@ -48,6 +48,8 @@ def put(workload: Workload, draft: Draft) -> None:
     replicas = [pod.template for pod in (workload.starter, workload.ranks, *workload.others)]
     for holder in (*outer, *templates, *(_above(template, workload) for template in replicas)):
         _rules(holder, workload, draft)
+        if holder not in templates:  # there the API has none of them, and that is said of what is left
+            _of_object(holder, workload, draft)
     container = workload.ranks.container.get("restartPolicy")
     if container is not None:
         container.take()
@@ -114,6 +116,10 @@ def _rules(holder: Field, workload: Workload, draft: Draft) -> None:
                 why = "hpclaunch starts the ranks itself, on the workers' nodes alone"
             text = field.node.value if isinstance(field.node.value, str) else ""
             draft.say("replaced", [field.place], f"{name}: {text}" if text else name, why=why)
+
+
+def _of_object(holder: Field, workload: Workload, draft: Draft) -> None:
+    """Rules of an object with pods, which no pod has."""
     clean, ttl, suspend = (
         holder.get(key) for key in ("cleanPodPolicy", "ttlSecondsAfterFinished", "suspend")
     )
