@@ -133,3 +133,22 @@ def test_the_slots_that_a_script_writes_beside_each_host_of_the_job_are_the_rank
     text = f"#!/bin/bash\n{asks}\n{writes}\ndeepspeed --hostfile=crew.hosts row.py\n"
     job = loaded(convert(classified({"go.sh": text}), Options({})).job)
     assert (str(job["nodes"]), str(job["ranks_per_node"])) == ("2", ranks)
+
+
+@pytest.mark.parametrize(
+    ("given", "nodes"),
+    [
+        ('hosts=()\nif [ -f list ]; then hosts+=(--hostfile list); fi\nmpirun -np 4 "${hosts[@]}" ./a', ASK),
+        ("hosts=\nif [ -f list ]; then hosts='-H a,b'; fi\nmpirun -np 4 $hosts ./a", ASK),
+        ("more=\nif [ -f list ]; then more='--tag-output'; fi\nmpirun -np 4 $more ./a", None),
+    ],
+)
+def test_hosts_that_a_variable_has_in_one_case_are_asked_for_and_the_ranks_of_each(
+    given: str, nodes: str | None
+) -> None:
+    found = convert(classified({"go.sh": f"#!/bin/bash\n{given}\n"}), Options({}))
+    job = loaded(found.job)
+    ranks = "4" if nodes is None else ASK
+    assert (job.get("nodes"), job["ranks_per_node"]) == (nodes, ranks)
+    said = [each.why for each in found.findings if each.key == "nodes"]
+    assert (nodes is None) == any("without a list of hosts" in each for each in said)

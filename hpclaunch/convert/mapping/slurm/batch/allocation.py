@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, sayable
-from hpclaunch.convert.mapping.ranks import mpi
-from hpclaunch.convert.mapping.slurm.batch import batch_options, edited, few_tasks
+from hpclaunch.convert.mapping.slurm.batch import batch_options, edited, few_tasks, hosts_not_told
 from hpclaunch.convert.mapping.slurm.batch.asked import NODES, Asked, number, of_batch, own_hosts, submitting
 from hpclaunch.convert.mapping.slurm.batch.of_slurm import is_of_slurm
 from hpclaunch.convert.mapping.slurm.numbers.sizes import (
@@ -17,11 +16,10 @@ from hpclaunch.convert.mapping.slurm.numbers.sizes import (
     last,
     sizes,
 )
-from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.mapping.words.variables import names_in
 from hpclaunch.convert.programs import srun
-from hpclaunch.convert.programs.layers import MPI, OVER_HOSTS, STARTERS, layers
+from hpclaunch.convert.programs.layers import MPI, STARTERS, layers
 from hpclaunch.convert.programs.names import STEPS, SUBMITTERS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.to_fill_in import to_fill_in
@@ -164,7 +162,7 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
         draft.ask(("nodes",), f"how many nodes: {told}", chosen.places, chosen.written)
     else:
         lines = _of_several_nodes(reading)
-        listed = None if lines else _of_hosts(reading)
+        listed = None if lines else hosts_not_told.find(reading)
         total = given.get("ntasks") or _some_gpus(given)
         if lines or total is not None:
             told = "no line tells, and the operator may have given it to sbatch (-N)"
@@ -231,26 +229,6 @@ def _is_by_mpirun_alone(reading: ShellReading) -> bool:
     programs = {layer.program for each in its for layer in each}
     of_slurm = reading.directives or not programs.isdisjoint((*STEPS, *SUBMITTERS))
     return not of_slurm and not programs.isdisjoint(MPI)
-
-
-def _of_hosts(reading: ShellReading) -> tuple[tuple[str, str], Place] | None:
-    """The hosts of an mpirun or a deepspeed in a script that no sbatch runs, of which nothing tells how many
-    they are: what has them, why that tells nothing, and the line."""
-    if reading.directives or next(lists(reading), None) is not None:
-        return None
-    its = reading.of(*STARTERS)
-    for each, layer in ((command, layer) for command in its for layer in layers(command.words)):
-        listed = layer.option("hostfile")
-        if layer.program not in (*MPI, *OVER_HOSTS):
-            continue
-        if listed is not None and known(listed.value or ()) != "":
-            name = layer.program if layer.program in OVER_HOSTS else "mpirun"
-            why = f"the file of hosts that {name} takes has them, and is not given"
-            return (f"the hostfile of {name}", why), each.place
-        host = layer.option("host")
-        if host is not None and mpi.nodes_of(layer) is None:
-            return (host.written, f"{host.written} has them, and is not told"), each.place
-    return None
 
 
 def _time(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> None:

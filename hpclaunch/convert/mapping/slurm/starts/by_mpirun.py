@@ -8,6 +8,7 @@ from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.ranks import mpi, mpi_variables, slots
 from hpclaunch.convert.mapping.slurm.batch.allocation import is_for_several
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, number
+from hpclaunch.convert.mapping.slurm.batch.hosts_not_told import perhaps_given
 from hpclaunch.convert.mapping.slurm.numbers.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.numbers.step_ranks import TASKS_OF_SLURM, Ranks, ranks
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, prepares
@@ -121,7 +122,7 @@ def _of_mpirun(
         sized = structs.replace(filled, places=size.places)
     elif size.per_node is None and nodes is None and found.per_node and _is_all_tasks(layer):
         sized = Ranks(None, found.per_node, (*found.places.get("per_node", ()), *size.places))
-    elif size.per_node is None and nodes is None and _is_of_one_machine(reading, layer, total):
+    elif size.per_node is None and nodes is None and _is_of_one_machine(reading, command, layer, total):
         assert total is not None
         sized = Ranks(None, total.total, size.places)
     elif size.per_node is None:
@@ -197,14 +198,14 @@ def of_all(reading: ShellReading, layer: Layer, size: Ranks, numbers: Mapping[st
     return Ranks(total // per_node, per_node, size.places)
 
 
-def _is_of_one_machine(reading: ShellReading, layer: Layer, told: mpi.Told | None) -> bool:
+def _is_of_one_machine(reading: ShellReading, command: Command, layer: Layer, told: mpi.Told | None) -> bool:
     """Whether neither the script nor mpirun knows of other machines: all ranks are on the one on which
     it is typed. So many that no machine has them are another scheduler's."""
     if told is None or not told.total or told.total > _ON_ONE_MACHINE:
         return False
     if any(layer.option(name) is not None for name in ("host", "hostfile")):
         return False
-    return not is_for_several(reading)
+    return not is_for_several(reading) and next(perhaps_given(reading, command), None) is None
 
 
 def _of_list(reading: ShellReading, command: Command, layer: Layer, nodes: int | None) -> Ranks | None:
