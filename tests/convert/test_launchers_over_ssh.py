@@ -120,3 +120,25 @@ def test_the_tee_of_a_script_that_is_started_on_each_host_is_told_once() -> None
     files = {"go.sh": f"#!/bin/bash\n{lines}", "fit.sh": f"#!/bin/bash\n{script}\n"}
     found = convert(classified(files), Options({})).findings
     assert len([each for each in found if each.what == "tee fit.log"]) == 1
+
+
+_ONE = 'docker exec box bash -c "cd /w && ./ring 0 2"'
+_OTHER = "ssh n2 \"docker exec box bash -c 'cd /w && ./ring 1 2'\""
+
+
+@pytest.mark.parametrize(
+    ("lines", "at_once"),
+    [
+        (f"{_ONE} &\n{_OTHER} &\nwait", True),
+        (f"{_ONE} &\n{_OTHER.replace('ring', 'test')} &\nwait", True),  # whichever is taken for the run
+        (f"{_ONE} &\nwait\n{_OTHER}", False),
+    ],
+)
+def test_ranks_of_containers_that_go_on_at_once_are_no_steps_behind_one_another(
+    lines: str, at_once: bool
+) -> None:
+    found = _converted(lines)
+    job = loaded(found.job)
+    assert len(job.get("after", []) + job.get("setup", [])) == (0 if at_once else 1)
+    asked = {each.key for each in found.findings if each.kind == "question"}
+    assert ({"command", "nodes"} <= asked) is at_once

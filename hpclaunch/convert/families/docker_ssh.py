@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import arrays, beyond, preparations
+from hpclaunch.convert.mapping.around import arrays, at_once, beyond, preparations
 from hpclaunch.convert.mapping.docker import beside, config_env, container, handed_over, launch, nodes, sizes
 from hpclaunch.convert.mapping.docker.steps import Started, one_by_one, started
 from hpclaunch.convert.mapping.ranks import launchers
@@ -140,6 +140,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     others = (each for each in steps if each is not main and each.roles == {"run"})
     preparations.ask(_candidate(main), map(_candidate, others), draft)
     handed_over.ask(steps, main, draft)
+    at_once.ask_in_containers(reading, main.command, draft)
     for each in reading.sourced:
         if each.file:
             became = "its values are in the commands that use them"

@@ -31,7 +31,31 @@ def ask(reading: ShellReading, run: Step, steps: Sequence[Step], nodes: int | No
     beside = list(_goes_on_with(reading, run.command, draft))
     if run.command.loops and not beside:
         return  # rounds that run side by side
-    others = [*beside, *_servers(reading, run, steps), *_over_ssh(reading, run)]
+    _ask(
+        reading, run.command, beside, [*_servers(reading, run, steps), *_over_ssh(reading, run)], nodes, draft
+    )
+
+
+def ask_in_containers(reading: ShellReading, run: Command, draft: Draft) -> None:
+    """The same of a run in a container, and of what the script runs in others while that goes on: ranks on
+    other hosts, each with a number of its own."""
+    # That of a text for ssh is one of the text, and what goes on is the ssh around it.
+    run = next((each for each in reading.commands if each.place == run.place), run)
+    steps = {place for key, fact in draft.facts.items() if key[0] == "setup" for place in fact.places}
+    before = [each for each in _going_on(reading, run) if each.place in steps]
+    draft.drop("setup", [each.place for each in before])
+    _ask(reading, run, list(_goes_on_with(reading, run, draft)), before, None, draft)
+
+
+def _ask(
+    reading: ShellReading,
+    run: Command,
+    beside: Sequence[Command],
+    more: Sequence[Command],
+    nodes: int | None,
+    draft: Draft,
+) -> None:
+    others = [*beside, *more]
     if not others:
         return
     draft.drop("after", [each.place for each in beside])
@@ -41,25 +65,25 @@ def ask(reading: ShellReading, run: Step, steps: Sequence[Step], nodes: int | No
     ]
     programs = [each for each in others if each.program not in PREPARES] or others
     listed = ", ".join(each.brief(_WIDE) for each in dict.fromkeys(programs))
-    question = f"what each rank executes: {run.command.brief(_WIDE)} runs at the same time as {listed}"
-    decides = next(filter(None, (decided_by(run.command, each) for each in _alike(reading, run))), "")
+    question = f"what each rank executes: {run.brief(_WIDE)} runs at the same time as {listed}"
+    decides = next(filter(None, (decided_by(run, each) for each in _alike(reading, run))), "")
     question += f"; and {decides} decides whether they do, which is not told" if decides else ""
-    places = tuple(dict.fromkeys((run.command.place, *(each.place for each in others))))
+    places = tuple(dict.fromkeys((run.place, *(each.place for each in others))))
     draft.unsay(("command",), ("nodes",))
     # What was said of the nodes for a run that has none beside it.
     draft.findings[:] = [
         each for each in draft.findings if each.became != ON_ONE and each not in draft.of_script
     ]
-    todo = _OF_RAY if any(map(_starts_ray, (run.command, *others))) else _TODO
+    todo = _OF_RAY if any(map(_starts_ray, (run, *others))) else _TODO
     draft.ask(("command",), question, places, AT_ONCE, todo=todo)
     wanted = "how many nodes: those of which of these programs"
     wanted += f", which have {nodes} together" if nodes else ""
     draft.ask(("nodes",), wanted, places, AT_ONCE)
 
 
-def _alike(reading: ShellReading, run: Step) -> Iterator[Command]:
+def _alike(reading: ShellReading, run: Command) -> Iterator[Command]:
     """What else the run's own program starts."""
-    return (each for each in reading.of(run.command.program) if each is not run.command)
+    return (each for each in reading.of(run.program) if each is not run)
 
 
 def _starts_ray(command: Command) -> bool:
