@@ -181,3 +181,21 @@ def test_sudo_hands_on_nothing_that_is_exported(how: str, handed_on: bool) -> No
     }
     said = [each.became for each in _converted(alone).findings if each.key in ("env.SIZE", "command")]
     assert ("command: ./t 3" in said, any("7" in each for each in said)) == (True, handed_on)
+
+
+_HERE = '#!/bin/bash\nHERE="$(cd "$(dirname "$0")" && pwd)"'
+
+
+@pytest.mark.parametrize("starts", ['bash "$HERE/go.sh"', '"$HERE"/sub/go.sh 2>&1 | tee out.txt'])
+def test_a_script_is_found_by_its_name_where_its_folder_is_known_only_there(starts: str) -> None:
+    found = _converted({"run.sh": f"{_HERE}\nWAY=mine\nexport LR=0.5\n{starts}\n", "go.sh": _BY_TORCH})
+    assert loaded(found.job)["command"] == ["python", "-u", "t.py", "--lr", "0.5", "--way", "its"]
+    assert not any("go.sh" in each.what for each in found.findings if each.kind == "left")
+
+
+def test_a_script_whose_name_is_known_only_there_is_not_taken_for_another() -> None:
+    texts = {"run.sh": f'#!/bin/bash\nWAY=mine\nexport LR=0.5\nbash "./$GO.sh"\n{_RUN}', "go.sh": _BY_TORCH}
+    assert not [each for each in _converted(texts).findings if "that the job is made of" in each.why]
+
+
+_BY_TORCH = "#!/bin/bash\ntorchrun --nproc_per_node=4 t.py --lr $LR --way ${WAY:-its}\n"

@@ -97,5 +97,11 @@ class Files:
         return alike[0] if len(alike) == 1 else ""
 
 
+def tells_file(path: Value) -> bool:
+    """Whether a path that is known in part has the file's own name: $HERE/go.sh, and not $FILE or go$N.sh."""
+    last = path[-1] if path else None
+    return isinstance(last, str) and (len(path) == 1 or "/" in last)
+
+
 def _literal(text: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", text)

@@ -10,6 +10,7 @@ from hpclaunch.convert.programs.names import SHELLS, STEPS, SUBMITTERS
 from hpclaunch.convert.programs.plain import IN_FRONT, by_env, takes_away
 from hpclaunch.convert.reading import Assigned, Started
 from hpclaunch.convert.shell.choose import starts_steps
+from hpclaunch.convert.shell.places import tells_file
 from hpclaunch.readback.shell import inside
 from hpclaunch.readback.shell.positional import handed_on, is_all
 from hpclaunch.readback.shell.state import Variable
@@ -38,7 +39,7 @@ def starts(walker: "Walker", script: str) -> tuple[Started, ...]:
             continue
         if base_name(words[0]) in SHELLS:
             words = behind_options(words[1:])
-        if words and known(words[0]) and walker.files.found(words[0], (command.place.file,)) == script:
+        if words and tells_file(words[0]) and walker.files.found(words[0], (command.place.file,)) == script:
             prefix = (*command.prefix, *by_env(its, command.environment)[0].items(), *_exports(its))
             row = (command.place, command.written, tuple(words[1:]), prefix, bool(command.loops))
             kept = _kept(

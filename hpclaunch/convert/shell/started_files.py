@@ -10,8 +10,9 @@ from msgspec import Struct
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.shell import written_files
 from hpclaunch.convert.shell.names import python
+from hpclaunch.convert.shell.places import tells_file
 from hpclaunch.convert.shell.started import behind_options
-from hpclaunch.readback.shell.values import Unknown, Value, base_name, known
+from hpclaunch.readback.shell.values import Unknown, Value, base_name
 
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
@@ -59,7 +60,7 @@ def of(shell: "Walker", words: Sequence[Value]) -> Script | None:
     if not rest:
         return None
     path, arguments = rest[0], tuple(rest[1:])
-    name = shell.files.found(path, shell.around) if known(path) and shell.script in shell.around else ""
+    name = shell.files.found(path, shell.around) if tells_file(path) and shell.script in shell.around else ""
     if name:
         return Script((shell.files.text(name),), arguments, name)
     is_made = any(isinstance(part, Unknown) and part.kind == "output" for part in path)
