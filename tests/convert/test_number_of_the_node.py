@@ -80,3 +80,23 @@ def test_what_stands_behind_the_run_is_done_on_each_node_where_the_script_is_sta
 ) -> None:
     job = loaded(_converted(f"{head}{run}\npython look.py", argument="0").job)
     assert [each.get("per", "node") for each in job["after"]] == [per]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "address", "kept"),
+    [
+        (2, "127.0.0.1", None),
+        (2, "localhost", None),
+        (1, "localhost", "localhost"),
+        (2, "n1", None),
+    ],
+)
+def test_an_address_by_which_each_node_finds_itself_is_none_for_ranks_of_several(
+    nodes: int, address: str, kept: str | None
+) -> None:
+    lines = f"export MASTER_ADDR=${{MASTER_ADDR:-{address}}}\n"
+    lines += f"torchrun --nnodes={nodes} --nproc_per_node=4 --master_addr=$MASTER_ADDR t.py"
+    found = convert(classified({"go.sh": f"#!/bin/bash\n{lines}\n"}), Options({}))
+    assert loaded(found.job).get("env", {}).get("MASTER_ADDR") == kept
+    said = [each.why for each in found.findings if each.what.startswith("MASTER_ADDR=")]
+    assert any("finds itself" in each for each in said) is (nodes > 1 and address != "n1")

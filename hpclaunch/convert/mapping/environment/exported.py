@@ -35,6 +35,13 @@ from hpclaunch.convert.secrets.names import is_secret, names_file
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Finding
 
+_OF_THE_ORIGINAL = (
+    "a host of the original's, which the job may not have: hpclaunch sets it to the job's first node"
+)
+_OF_ITSELF = (
+    "there each node of several finds itself alone, and no rank of another: hpclaunch sets it to the job's "
+    "first node"
+)
 _HERE = re.compile(r"|localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0")
 _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
 _ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
@@ -252,11 +259,9 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
         rendezvous.say_other_name(reading, name, each.places, draft)
         return True
-    elif name == "MASTER_ADDR" and not _HERE.fullmatch(text or ""):
+    elif name == "MASTER_ADDR" and (is_on_several := _is_of_one(text, draft)) is not None:
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
-        why = (
-            "a host of the original's, which the job may not have: hpclaunch sets it to the job's first node"
-        )
+        why = _OF_ITSELF if is_on_several else _OF_THE_ORIGINAL
     elif whose == "hcas" and _HCA.fullmatch(text or ""):
         why = "hpclaunch sets it on each node, by exact names of the HCAs that the node's GPUs are near to"
     elif whose == "gpus" and _all_of(text, ranks.gpus):
@@ -264,6 +269,14 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
     if why:
         draft.say("replaced", each.places, f"{name}={_short(each)}", why=why)
     return bool(why)
+
+
+def _is_of_one(text: str | None, draft: Draft) -> bool | None:
+    """Whether an address of the first node is each node's own, which is none for the ranks of several nodes;
+    None where it is that of the job's only node."""
+    if not _HERE.fullmatch(text or ""):
+        return False
+    return True if text and (draft.number("nodes") or 1) > 1 else None
 
 
 def _is_for_a_program(each: Handed, draft: Draft, ranks: Ranks) -> bool:
