@@ -384,3 +384,15 @@ def test_what_a_loop_over_the_given_options_starts_takes_none_of_their_values_aw
     job = loaded(found.job or "")
     assert (job["ranks_per_node"], job["command"]) == (ranks, words)
     assert not any(each.kind == "assumed" and '"$@"' in each.what for each in found.findings)
+
+
+@pytest.mark.parametrize("line", ['"$@"', 'exec "$@"', "$* 2>&1 | tee out.txt"])
+def test_a_script_that_is_a_way_to_start_its_words_is_the_launch_that_they_are(line: str) -> None:
+    texts = {"with.sh": f"#!/bin/bash\numask 2\ndate\n{line}\n"}
+    found = convert(classified(texts), Options({}, arguments=("mpirun", "-np", "6", "./solve", "in.nml")))
+    job = loaded(found.job)
+    assert job["ranks_per_node"] == "6"
+    assert "./solve in.nml" in " ".join(job["command"])
+    refused = convert(classified(texts), Options({}))
+    assert refused.job is None or not refused.job
+    assert any("words behind the script's name" in each.why for each in refused.findings)

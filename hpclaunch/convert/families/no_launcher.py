@@ -74,6 +74,10 @@ def said(reading: ShellReading) -> tuple[str, str, Sequence[Place]]:
     if started is not None:
         why = f"{started.place}: enroot starts a container, and no line tells that Slurm starts the script"
         return why, _OF_SLURM, (started.place,)
+    by_words = beyond.started_by_arguments(reading) if reading.arguments is None else None
+    if by_words is not None:
+        why = f"{by_words.place}: what starts there is told by the words behind the script's name alone"
+        return why, _ITS_WORDS, (by_words.place,)
     return _NOTHING, "", ()
 
 

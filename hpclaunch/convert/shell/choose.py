@@ -26,6 +26,10 @@ _COMMENT = re.compile(r"(?<![^\s;&|()])#")  # $# and ${#words} are none
 _ITSELF = re.compile(rf"^[^#\n]*\b{any_of(SUBMITTERS)}\b[^#\n]*\$\{{?(?:0\b|BASH_SOURCE)", re.MULTILINE)
 # What is behind the first script is given to that one, and --wrap has a text of its own.
 _NO_SCRIPT = r"(?!--wrap|\.(?:sh|bash|sub|sbatch|slurm|job)(?![\w.-]))[^#\n;|&]"
+# A command that is nothing but the words behind the script's name: "$@".
+_ITS_WORDS = re.compile(
+    r"^[ \t]*(?:(?:exec|time|sudo)[ \t]+)?\"?\$(?:[@*]|\{[@*]\})\"?(?=[\s;|&]|$)", re.MULTILINE
+)
 _STARTED = (
     (4, (*STEPS, *SUBMITTERS)),
     (2, (*BY_MPI, *CONTAINERS)),
@@ -38,7 +42,7 @@ def chosen(sources: Sequence[Source]) -> str:
     weights = {source.name: _weight(source.text) for source in sources}
     best = max(weights.values(), default=0)
     if not best:
-        return ""
+        return next((each.name for each in sources if _ITS_WORDS.search(each.text)), "")
     equal = [source for source in sources if weights[source.name] == best]
     # Of those that start as much one may start another by itself: what is behind that is its own.
     starters = (
