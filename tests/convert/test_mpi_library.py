@@ -208,3 +208,11 @@ def test_numbers_of_either_kind_that_a_wrapper_reads_tell_no_library() -> None:
     assert [each.became for each in found.findings if each.kind == "assumed" and each.key == "mpi"] == [
         "mpi: pmix"
     ]
+
+
+def test_horovodrun_by_gloo_needs_a_horovod_with_mpi_under_srun() -> None:
+    job, found = _of("horovodrun --gloo -np 8 ./app")
+    assert job["mpi"] == "pmix"
+    said = [each.why for each in found.findings if "Horovod's MPI alone" in each.why]
+    assert len(said) == 2
+    assert not [each for each in found.findings if "built with Gloo alone" in each.why]

@@ -226,8 +226,8 @@ def put_options(reading: ShellReading, command: Command, layer: Layer, draft: Dr
                 "left", places, option.written, why=_FILES, todo="let the command write files of its own"
             )
         else:
-            why = f"an option of {layer.called} that srun has no counterpart of"
-            draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
+            why, todo = mpi_library.without_counterpart(option.name, layer)
+            draft.say("left", places, option.written, why=why, todo=todo)
 
 
 def _is_policy(option: Option) -> bool:
@@ -283,7 +283,7 @@ def put_kind(command: Command, layer: Layer, library: Library | None, draft: Dra
         why = "srun starts the ranks, which find each other through PMIx: no ssh, keys, daemons or hosts"
         draft.put(("mpi",), "pmix", lines, layer.called, why=why)
     else:
-        why = mpi_library.taken_for(layer.program)
+        why = mpi_library.taken_for(layer)
         draft.put(("mpi",), "pmix", lines, layer.called, why=why, kind="assumed")
     if library is not None and library.beside:
         why = (

@@ -80,6 +80,13 @@ _BEFORE_PMIX = re.compile(
 _BEFORE_SRUN = re.compile(r"mpi(?:/(?:gcc|intel|pgi|64))*[-_/@]?v?1\.[0-4](?!\d)")
 
 
+# horovod/runner/gloo_run.py: it tells each process by HOROVOD_* of the others.
+_BY_GLOO = (
+    "horovodrun told each process of the others by variables of its own, and under srun they find each other "
+    "by Horovod's MPI alone"
+)
+
+
 class Library(Struct, frozen=True):
     """An MPI by its name, and what tells it. `old` is what tells an Open MPI without PMIx, and `beside`
     what tells one whose ranks find each other otherwise."""
@@ -90,14 +97,24 @@ class Library(Struct, frozen=True):
     beside: str = ""
 
 
-def taken_for(program: str) -> str:
+def taken_for(layer: Layer) -> str:
     """What is assumed of the ranks of a launcher where nothing tells whose MPI they use. Horovod may be built
     without MPI (run_controller in horovod/runner/launch.py)."""
     others = "which nothing tells: of Intel MPI, MPICH or MVAPICH2 it would be pmi2"
-    if program == "horovodrun":
+    if layer.program == "horovodrun" and layer.option("gloo") is not None:
+        return f"{_BY_GLOO}, which is taken for one with Open MPI: of the others it would be pmi2"
+    if layer.program == "horovodrun":
         without = "under srun ranks of one that was built with Gloo alone do not find each other"
         return f"Horovod is taken for one with Open MPI, {others}; {without}"
     return f"taken for Open MPI's, {others}"
+
+
+def without_counterpart(option: str, layer: Layer) -> tuple[str, str]:
+    """Why an option of a launcher is left out under srun, and what to do."""
+    if option == "gloo" and layer.program == "horovodrun":
+        return _BY_GLOO, "use a Horovod that was built with MPI (`horovodrun --check-build` tells)"
+    why = f"an option of {layer.called} that srun has no counterpart of"
+    return why, "see whether the program counts on it"
 
 
 def of(reading: ShellReading, command: Command, layer: Layer) -> Library | None:
