@@ -17,22 +17,21 @@ from hpclaunch.convert.mapping.environment import (
     perhaps_exported,
     sourced,
     starting_lines,
+    values_not_told,
     without_value,
 )
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
-from hpclaunch.convert.mapping.environment.reached import Handed, inherit, reached
-from hpclaunch.convert.mapping.ranks import ports, rendezvous
+from hpclaunch.convert.mapping.environment.reached import Handed, reached
+from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.batch.asked import NODES, READ_BY_SBATCH, TIME
 from hpclaunch.convert.mapping.slurm.batch.export import Export
-from hpclaunch.convert.mapping.words.hosts import loops_of_trials
-from hpclaunch.convert.mapping.words.made import alternatives, by_submission, in_doubt
-from hpclaunch.convert.mapping.words.texts import is_here, line
+from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.convert.mapping.words.variables import names_in
 from hpclaunch.convert.programs.layers import layers
-from hpclaunch.convert.programs.slurm_variables import OF_GPUS, OF_RANK
+from hpclaunch.convert.programs.slurm_variables import OF_RANK
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret, names_file
-from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Finding
 
 _OF_THE_ORIGINAL = (
@@ -45,8 +44,6 @@ _OF_ITSELF = (
 _HERE = re.compile(r"|localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0")
 _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
 _ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
-_MOST_LINES = 20
-_LONGEST = 200  # characters of a value that is told: it may stand nowhere else
 # What becomes of a variable by whose it is: why, and for those that are left what to do.
 _REPLACED: dict[Owner, str] = {
     "srun": "srun takes it for an option of its own; the job's keys say it, and Slurm sets it in each rank",
@@ -154,12 +151,12 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
             draft.say("replaced", places, name, why="`sweep` sets it, for each point")
         elif name in _OF_LAUNCHER and by_launcher:
             why = "what starts the processes gives each its own, and hpclaunch does so now"
-            draft.say("replaced", places, f"{name}={_short(each)}", why=why)
+            draft.say("replaced", places, f"{name}={each.short}", why=why)
         elif by_launcher and name in of_node and known(value) is not None:
             later += of_the_node.put(name, value, places, draft)
         elif _is_unused(reading, each):
             why = "no line of the files names it"
-            draft.say("without effect", places, f"{name}={_short(each)}", why=why)
+            draft.say("without effect", places, f"{name}={each.short}", why=why)
         elif _of_the_launch(reading, each, draft, ranks):
             continue
         elif is_secret(name) and not names_file(name, known(value) or ""):
@@ -177,11 +174,19 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
         else:
             in_rounds = {loop.variable for loop in command.loops} - set(ranks.swept)
             if names_in(value) & in_rounds and line([value], ranks.stand_ins).doubt:
-                question = f"{name}={_short(each)} is another one in each round of the loop"
+                question = f"{name}={each.short} is another one in each round of the loop"
                 draft.ask(("env", name), question, places, name)
                 found = []
             else:
-                found = _unknown(reading, each, draft, ranks, command)
+                found = values_not_told.put(
+                    reading,
+                    each,
+                    command,
+                    draft,
+                    stand_ins=ranks.stand_ins,
+                    gpus=ranks.gpus,
+                    in_container=ranks.container,
+                )
                 later += found
             if found or ("env", name) in draft.facts or draft.lists("inherit", name):
                 perhaps_exported.say(reading, perhaps, name, places, draft)
@@ -227,17 +232,17 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
     if whose == "srun" and name.startswith(_OF_PMI):
         why = "Slurm's plugins for PMI-2 and PMIx set it in each rank, where mpi is one of these"
         todo = f"where mpi is none and the program reads it write it under env.{name}"
-        draft.say("left", each.places, f"{name}={_short(each)}", why=why, todo=todo)
+        draft.say("left", each.places, f"{name}={each.short}", why=why, todo=todo)
         return True
     if whose in _LEFT or name == "SLURM_HOSTFILE":
         why, todo = _LEFT.get(whose, _ORDER)
-        what = name if whose == "enroot" else f"{name}={_short(each)}"
+        what = name if whose == "enroot" else f"{name}={each.short}"
         draft.say("left", each.places, what, why=why, todo=todo)
         return True
     if whose == "runtime" and not ranks.container:
         return False  # what the ranks' own command starts may read it
     if _ADDS_TO_PATH.search(name):
-        draft.say("left", each.places, f"{name}={_short(each)}", why=_ADDED[0], todo=_ADDED[1])
+        draft.say("left", each.places, f"{name}={each.short}", why=_ADDED[0], todo=_ADDED[1])
         return True
     if _is_for_a_program(each, draft, ranks):
         return False
@@ -255,7 +260,7 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
         ):
             own = f"{' and '.join(of_rank)} {'is' if len(of_rank) == 1 else 'are'} 0"
             why = f"the script's own shell makes it, where {own}, and all ranks got the same"
-            draft.say("defect", each.places, f"{name}={_short(each)}", why=why)
+            draft.say("defect", each.places, f"{name}={each.short}", why=why)
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
         rendezvous.say_other_name(reading, name, each.places, draft)
         return True
@@ -267,7 +272,7 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
     elif whose == "gpus" and _all_of(text, ranks.gpus):
         why = "all of the job's GPUs are visible to each rank, which takes its own by its local rank"
     if why:
-        draft.say("replaced", each.places, f"{name}={_short(each)}", why=why)
+        draft.say("replaced", each.places, f"{name}={each.short}", why=why)
     return bool(why)
 
 
@@ -316,96 +321,3 @@ _NOTES = {
 
 def _known(each: Handed, text: str, draft: Draft) -> None:
     draft.put(("env", each.name), text, each.places, each.name, why=_NOTES.get(each.name, ""))
-
-
-def _is_of_all_rounds(reading: ShellReading, name: str, value: Value, command: Command) -> bool:
-    """Whether it has a random number that is made before the loop, where each trial gets another."""
-    if "RANDOM" not in names_in(value) or not loops_of_trials(command):
-        return False
-    if name in dict(command.prefix):
-        return "RANDOM" not in command.uses
-    made = reading.at(name, command.place)
-    return made is not None and not (made.loops and "RANDOM" in made.uses)
-
-
-def _unknown(
-    reading: ShellReading, each: Handed, draft: Draft, ranks: Ranks, command: Command
-) -> list[tuple[str, Value]]:
-    """A value that the script does not tell: from the submitter's shell, or made beside the rank."""
-    name, value, stand_ins = each.name, each.value, ranks.stand_ins
-    own = isinstance(value[0], Unknown) and value[0].name == name  # HOSTNAME, exported as it is
-    addressed = value if own else rendezvous.with_first_node(reading, value)
-    if ports.exported(name, value):
-        draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
-        value = (Unknown("variable", ports.PORT),)
-    elif addressed != value and not line([addressed], stand_ins).doubt:
-        draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.STANDS_IN)
-        value = addressed
-    part = value[0] if len(value) == 1 else ""
-    to_fill = sorted(draft.to_fill_in & set(names_in(value)))
-    if to_fill:
-        question = f"{name}={_short(each)}: {', '.join(to_fill)} is to be filled in"
-        draft.ask(("env", name), question, each.places, name)
-        return []
-    doubtful = [made for made in in_doubt(reading, [value]) if not stand_ins.get(made)]
-    if doubtful:
-        question = alternatives(reading, doubtful[0])
-        lines = [other.place for other in reading.given(doubtful[0])]
-        draft.ask(("env", name), question, (*lines[:_MOST_LINES], *each.places), name)
-        return []
-    if ranks.container and any(map(is_here, value)):
-        why = "it names the folder where the job was submitted, which a rank in an image does not know"
-        todo = (
-            f"write env.{name} in the job file, with the folder in the image; where that has the same name "
-            "there convert again with --env PWD=/FOLDER"
-        )
-        draft.say("left", each.places, f"{name}={_short(each)}", why=why, todo=todo)
-        return []
-    its_own = isinstance(part, Unknown) and part.name == name and part.kind in ("variable", "either")
-    if its_own and not stand_ins.get(name):  # of a loop's counter the number of the trial stands in
-        if name in OF_GPUS and ranks.gpus and any(of.system == "SBATCH" for of in reading.directives):
-            why = "Slurm had set it, to the GPUs of the job, and the job's ranks have those without it"
-            draft.say("replaced", each.places, f"{name}={_short(each)}", why=why)
-        elif its_job := by_submission(reading, f"${{{name}}}"):  # --export=NAME=$NAME in a loop of sbatch
-            draft.ask(("env", name), f"the value of {name}: {its_job}", each.places, name)
-        else:
-            inherit((name,), each.places, draft, name)
-        return []
-    each_job = next(filter(None, (by_submission(reading, shown((made,))) for made in value)), "")
-    can_be_made = not line([value], stand_ins).doubt
-    if can_be_made and not each_job and not _is_of_all_rounds(reading, name, value, command):
-        shows = f"{name}={_short(each)}"
-        draft.say("carried", each.places, name, became=f"command: export {shows}", key="command")
-        return [(name, value)]
-    if _is_in_text(name, command):
-        question = f"the value of {name}, which the command names: {_short(each)} is made by the script"
-        draft.ask(("env", name), question, each.places, name)
-        return []
-    if any(isinstance(made, Unknown) and made.kind == "argument" for made in value):
-        question = f"the value of {name}, which the script exports: {_short(each)}"
-        draft.ask(("env", name), question, each.places, f"{name}={_short(each)}")
-        return []
-    made = each_job or "made where the script runs"
-    shows = name if can_be_made and each_job else f"{name}={_short(each)}"
-    if shows == name:
-        made = f"{_short(each)}, {made}"
-    draft.say(
-        "left",
-        each.places,
-        shows,
-        why=f"its value is {made}, and a job file has none of it",
-        todo=f"write env.{name} in the job file if the ranks need it",
-        key=f"env.{name}",
-    )
-    return []
-
-
-def _is_in_text(name: str, command: Command) -> bool:
-    """Whether a text that the ranks' own shell reads names the variable: bash -c '$LAUNCHER train.py'."""
-    named = re.compile(rf"\$(?:{name}\b|\{{{name}\b)")
-    return any(isinstance(part, str) and named.search(part) for word in command.words for part in word)
-
-
-def _short(each: Handed) -> str:
-    text = "..." if is_secret(each.name) else shown(each.value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -27,6 +27,7 @@ _OF_ANOTHER = re.compile(
     r"(?:LSB|LSF|PBS|SGE|PJM|COBALT|OAR|LOADL|NQSII)_[A-Z]|(?:NSLOTS|NHOSTS|PE_HOSTFILE)$"
 )
 OF_SCHEDULER = "the scheduler of the original sets it, and Slurm and Kubernetes do not"
+_LONGEST = 200  # characters of a value that is told: it may stand nowhere else
 STAND_IN = "write in the command what stands for it"
 
 
@@ -36,6 +37,12 @@ class Handed(Struct, frozen=True):
     name: str
     value: Value
     places: tuple[Place, ...]
+
+    @property
+    def short(self) -> str:
+        """Its value for people, of a secret none."""
+        text = "..." if is_secret(self.name) else shown(self.value)
+        return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def reached(reading: ShellReading, command: Command, export: Export, draft: Draft) -> list[Handed]:
