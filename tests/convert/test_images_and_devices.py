@@ -271,3 +271,21 @@ def test_an_array_that_grew_in_quotes_is_options_and_the_word_behind_it_the_imag
 def test_an_image_that_pyxis_does_not_take_is_asked_for(image: str, expected: str) -> None:
     text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 --gpus-per-node=1\nsrun --container-image={image} ./t\n"
     assert loaded(convert(classified({"run.sh": text}), Options({})).job)["image"] == expected
+
+
+@pytest.mark.parametrize(
+    ("uri", "file", "image"),
+    [
+        ("dockerd://lab/t:1", "lab+t+1", "dockerd://lab/t:1"),
+        ("podman://t:1", "t+1", ASK),
+        ("docker://reg.example#lab/t:1", "lab+t+1", "reg.example/lab/t:1"),
+    ],
+)
+def test_a_file_that_enroot_names_itself_is_the_jobs_shared_image_and_is_kept(
+    uri: str, file: str, image: str
+) -> None:
+    text = "#!/bin/bash\n#SBATCH -N 1 -n 1 --gpus-per-node=1\n"
+    text += f"rm -f {file}.sqsh\nenroot import {uri}\nsrun --container-image=./{file}.sqsh ./t\n"
+    job = loaded(convert(classified({"run.sh": text}), Options({})).job)
+    assert job["image"] == {"ref": image, "import": ASK}
+    assert "setup" not in job

@@ -49,7 +49,11 @@ def imported(words: Sequence[Value]) -> Import | None:
 
 def _named_by_itself(uri: str) -> Value:
     """Where Enroot writes what it has no name for (docker::import in its src/docker.sh): ubuntu+22.04.sqsh of
-    docker://ubuntu:22.04, without the registry."""
+    docker://ubuntu:22.04, without the registry. Of an image of the node's own daemon it takes the whole name
+    (docker::daemon::import)."""
+    for daemon in ("dockerd://", "podman://"):
+        if uri.startswith(daemon):
+            return (f"{re.sub('[:/]', '+', uri.removeprefix(daemon))}.sqsh",)
     if not uri.startswith("docker://"):
         return ()
     image = uri.removeprefix("docker://").rpartition("#")[2].rpartition("@")[2]

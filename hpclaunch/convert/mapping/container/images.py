@@ -196,6 +196,8 @@ def _shared(
     if text is None:
         names = ", ".join(not_told(image)) or shown(image)
         draft.ask(key, f"the image, which {names} gives", places, names)
+    elif refused := _refused(text):
+        draft.ask(key, f"the image: {refused}", places, command.written or "enroot import")
     else:
         why = f"each node brings it, as {shown(value)} was its own" if of_node else ""
         draft.put(key, reference(text), places, command.written or "enroot import", why=why)
