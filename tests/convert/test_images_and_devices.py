@@ -289,3 +289,20 @@ def test_a_file_that_enroot_names_itself_is_the_jobs_shared_image_and_is_kept(
     job = loaded(convert(classified({"run.sh": text}), Options({})).job)
     assert job["image"] == {"ref": image, "import": ASK}
     assert "setup" not in job
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'docker run --gpus all "$MORE" -v /a:/b --ipc=host lab/t:1 ./t --n 2\n',
+        "docker run -d --gpus all \"$MORE\" '' -v /a:/b --name x lab/t:1 sleep 9\n"
+        'docker exec "$MORE" -e A=1 x ./t --n 2\n',
+    ],
+)
+def test_an_empty_word_among_dockers_options_is_told_and_is_no_image(lines: str) -> None:
+    found = convert(
+        classified({"run.sh": f"#!/bin/bash\n#SBATCH -N 1\nMORE=${{MORE:-}}\n{lines}"}), Options({})
+    )
+    job = loaded(found.job)
+    assert (job["image"], job["command"], job["mounts"]) == ("lab/t:1", ["./t", "--n", "2"], ["/a:/b"])
+    assert {each.what for each in found.findings if "empty word" in each.what and each.kind == "defect"}

@@ -69,7 +69,8 @@ _LOOKS_LIKE_IMAGE = re.compile(r"^[a-z0-9][\w.-]*(:\d+)?(/[\w.-]+)*(:[\w.-]+|@sh
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     """The layer, its program with the subcommand ("docker run"), and what it starts. The image of a run, and
-    the container of an exec, is its one word. nvidia-docker is docker with --runtime=nvidia."""
+    the container of an exec, is its one word. nvidia-docker is docker with --runtime=nvidia. An empty word
+    ("$MORE" of an operator who gave nothing) is no image: it is an option without a name."""
     program = program_of(words)
     first, rest = take(words[1:], _GLOBAL, clusters=True)
     if rest and known(rest[0]) in ("container", "image"):
@@ -80,6 +81,10 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     options = {**options, **_OF_HPC} if program == "podman-hpc" else options
     own = _is_before_a_container if command == "exec" else _stands_for_options
     found, rest = take(rest[1:], options, clusters=True, own=own)
+    while command in _STARTS and len(rest) > 1 and known(rest[0]) == "":
+        found.append(Option("", rest[0], "''"))
+        more, rest = take(rest[1:], options, clusters=True, own=own)
+        found += more
     if program == "nvidia-docker" and command in ("run", "create"):
         found.insert(0, Option("runtime", ("nvidia",), "nvidia-docker"))
     name = f"docker {command}".strip()

@@ -131,7 +131,15 @@ def _is_hca(option: Option) -> bool:
 
 
 def _unknown(option: Option, context: Context, draft: Draft) -> None:
-    """Options that a variable holds which nobody gave."""
+    """Options that a variable holds which nobody gave, and a word in quotes that is empty."""
+    if known(option.value or ()) == "":
+        its = "container" if context.layer.program == "docker exec" else "image"
+        why = f"docker takes it for the {its}, and ends there: the command is read as if it were not there"
+        todo = "give the variable in the quotes with --env NAME=..., or take the quotes away"
+        draft.say(
+            "defect", (context.command.place,), "an empty word among docker's options", why=why, todo=todo
+        )
+        return
     written = shown(option.value or ())
     name = written if written.startswith("$(") else written.strip("${}")
     name = "$@" if name.startswith("@") else name
