@@ -93,3 +93,20 @@ def test_what_a_variable_may_bind_that_nobody_gave_is_said(lines: str, said: boo
     given = {"run.sub": f"{_HEAD}srun --mpi=none ./each.sh\n", "each.sh": script}
     bound = convert(classified(given), Options({"LAB_BIND": "numactl --cpunodebind=1"}))
     assert not said or _job(bound)["bind"] == {"cpus": "none", "memory": "none"}
+
+
+@pytest.mark.parametrize(
+    ("between", "binds"),
+    [
+        ("", False),
+        ("# ${CMD[@]} once\n", False),
+        ("${CMD[@]} warm_up.py\n", True),
+        ("if [ -e /tmp/x ]; then\n", True),
+    ],
+)
+def test_a_value_that_is_replaced_before_it_is_used_binds_nobody(between: str, binds: bool) -> None:
+    closing = "fi\n" if between.startswith("if ") else ""
+    script = f"#!/bin/bash\nif [ -z \"$X\" ]; then\n  CMD=( './bind.sh' '--' 'python' )\nfi\n{between}"
+    script += f'CMD=(" python -m launch --n=8 ")\n{closing}FULL="${{CMD}} train.py"\n${{FULL}}\n'
+    found = _converted("./rank.sh", rank=script)
+    assert (_job(found).get("bind") == {"cpus": "none", "memory": "none"}) is binds

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from hpclaunch.convert.cores import BESIDE_ITS_GPU
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.bind import evaluated, started_scripts
+from hpclaunch.convert.mapping.bind import evaluated, replaced, started_scripts
 from hpclaunch.convert.mapping.bind.evaluated import Binder
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step
 from hpclaunch.convert.programs.bind import BINDERS, UNREAD_BINDERS, is_of_memory, read
@@ -265,9 +265,11 @@ def _binding_lines(
         others = {(each.place, each.said) for each in evaluated.in_script(source, environment, "7")}
         said = [each.said if (each.place, each.said) in others else each.written for each in found]
         return [(each.place, what) for each, what in zip(found, said, strict=True)], found
+    hits = [hit for hit in _BINDS_IN_TEXT.finditer(source.text) if not _only_shows(hit)]
+    values = replaced.given(source, environment) if hits else ()
     lines = []
-    for hit in _BINDS_IN_TEXT.finditer(source.text):
-        if _only_shows(hit):
+    for hit in hits:
+        if replaced.is_replaced(source, hit.start(), values):
             continue
         place = Place(source.name, source.text.count("\n", 0, hit.start()) + 1)
         lines.append((place, shown((" ".join(hit[0].split()),))))
