@@ -110,3 +110,12 @@ def test_a_value_that_is_replaced_before_it_is_used_binds_nobody(between: str, b
     script += f'CMD=(" python -m launch --n=8 ")\n{closing}FULL="${{CMD}} train.py"\n${{FULL}}\n'
     found = _converted("./rank.sh", rank=script)
     assert (_job(found).get("bind") == {"cpus": "none", "memory": "none"}) is binds
+
+
+@pytest.mark.parametrize(("per_node", "ranks"), [(8, "0-7 of"), (4, "0-3 of"), (2, "0-1 of"), (1, "0 of")])
+def test_only_ranks_that_there_are_run_away_from_their_gpus(per_node: int, ranks: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node={per_node} --gpus-per-node={per_node} -t 60\n"
+    given = {"run.sub": f"{text}srun --mpi=none ./bind.sh --cpu=node -- python t.py\n"}
+    found = convert(classified(given), Options({}, catalogue.load("dgx-a100").value))
+    (said,) = (each.why for each in found.findings if "away from their GPU" in each.why)
+    assert ranks in said

@@ -81,16 +81,16 @@ def find(reading: ShellReading, options: Options, job: Draft) -> Iterator[Findin
         if texts < _MOST_TEXTS and evaluated.is_of_shell(layers(command.words)[-1]):
             texts += 1
             rows = [list(evaluated.in_command(command, rank)) for rank in ranks]
-            yield from _of_ranks(machine, rows, per_node is not None, files)
+            yield from _of_ranks(machine, rows, per_node, files)
         else:
             for each in evaluated.in_command(command):
-                yield from _of_binder(machine, each, files)
+                yield from _of_binder(machine, each, files, per_node)
     given = [(each, _starter(reading, each.name)) for each in by_role(reading).get("rank script", ())]
     for source, starter in (*given, *_written(reading)):
         environment = evaluated.environment_of(starter or Command(Place(source.name), ()), nodes, per_node)
         if len(source.text) <= LARGEST and evaluated.may_bind(source, environment):
             rows = [evaluated.in_script(source, environment, rank) for rank in ranks]
-            yield from _of_ranks(machine, rows, per_node is not None, files)
+            yield from _of_ranks(machine, rows, per_node, files)
 
 
 def _starter(reading: ShellReading, path: str) -> Command | None:
@@ -111,31 +111,33 @@ def _written(reading: ShellReading) -> Iterator[tuple[Source, Command]]:
             yield Source(each.place.file, "\n" * each.place.line + text), starter
 
 
-def _of_binder(machine: NodeType, each: Binder, files: Sequence[Source]) -> Iterator[Finding]:
+def _of_binder(
+    machine: NodeType, each: Binder, files: Sequence[Source], per_node: int | None
+) -> Iterator[Finding]:
     """One whose ranks are not known: what it says of any of them."""
     if each.layer.program in OF_MLPERF:
-        yield from _of_mlperf(machine, each, files)
+        yield from _of_mlperf(machine, each, files, per_node)
     else:
         cpus, mems = _lists(each.layer)
         yield from _against(machine, Binding(each.said, each.place, {0: cpus}, {0: mems}))
 
 
 def _of_ranks(
-    machine: NodeType, rows: Sequence[Sequence[Binder]], all_known: bool, files: Sequence[Source]
+    machine: NodeType, rows: Sequence[Sequence[Binder]], per_node: int | None, files: Sequence[Source]
 ) -> Iterator[Finding]:
-    """What a script does as each of its ranks. `all_known`: those are all that there are."""
+    """What a script does as each of its ranks. `per_node`: how many there are, as far as that is told."""
     settled = [[each for each in row if not each.conditions] or row for row in rows]
     lists = [[each for each in row if each.layer.program not in OF_MLPERF] for row in settled]
     for each in settled[0]:
         if each.layer.program in OF_MLPERF:
-            yield from _of_mlperf(machine, each, files)
+            yield from _of_mlperf(machine, each, files, per_node)
     if any(len(row) > 1 for row in lists):
         for each in lists[0]:
             if not each.conditions:
-                yield from _of_binder(machine, each, files)
+                yield from _of_binder(machine, each, files, per_node)
         return
     found = {rank: row[0] for rank, row in enumerate(lists) if row}
-    if found and (all_known or len({each.said for each in found.values()}) > 1):
+    if found and (per_node is not None or len({each.said for each in found.values()}) > 1):
         parts = {rank: _lists(each.layer) for rank, each in found.items()}
         first = next(iter(found.values()))
         yield from _against(
@@ -148,7 +150,7 @@ def _of_ranks(
             ),
         )
     elif found:
-        yield from _of_binder(machine, found[min(found)], files)
+        yield from _of_binder(machine, found[min(found)], files, per_node)
 
 
 def _lists(layer: Layer) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -188,7 +190,7 @@ def of_job(draft: Draft, options: Options, told: Iterable[Finding]) -> Iterator[
                 yield replace(each, places=fact.places)
 
 
-def _against(machine: NodeType, binding: Binding) -> Iterator[Finding]:
+def _against(machine: NodeType, binding: Binding, per_node: int | None = None) -> Iterator[Finding]:
     there = {
         cpu: numa.node for numa in machine.numa for core in model.cores(machine, numa.node) for cpu in core
     }
@@ -215,7 +217,7 @@ def _against(machine: NodeType, binding: Binding) -> Iterator[Finding]:
     away: dict[int, tuple[set[int], int]] = {}
     for rank, cpus in sorted(binding.cpus.items()):
         own, gpu = {there[cpu] for cpu in cpus}, machine.gpus[rank].numa
-        if own and gpu not in own:
+        if own and gpu not in own and (per_node is None or rank < per_node):
             away[rank] = own, gpu
     if away:
         yield _away(machine, binding, away)
@@ -235,21 +237,23 @@ def _away(machine: NodeType, binding: Binding, away: dict[int, tuple[set[int], i
     )
 
 
-def _of_mlperf(machine: NodeType, binder: Binder, files: Sequence[Source]) -> Iterator[Finding]:
+def _of_mlperf(
+    machine: NodeType, binder: Binder, files: Sequence[Source], per_node: int | None
+) -> Iterator[Finding]:
     for table in evaluated.tables_of((binder,), files):
         yield from _of_table(machine, table)
     # There are several programs of the name bindpcie, and some ask the machine which cores are near.
     if binder.layer.program == "bind.sh":
-        yield from _of_bind_sh(machine, binder)
+        yield from _of_bind_sh(machine, binder, per_node)
 
 
-def _of_bind_sh(machine: NodeType, binder: Binder) -> Iterator[Finding]:
+def _of_bind_sh(machine: NodeType, binder: Binder, per_node: int | None) -> Iterator[Finding]:
     cpu, cluster, ib = (binder.layer.option(name) for name in ("cpu", "cluster", "ib"))
     text = known(cpu.value or ()) if cpu is not None else "node"
     if text is not None and text.startswith("exclusive"):
-        yield from _against(machine, _exclusive(machine, binder.place, smt="nosmt" not in text))
+        yield from _against(machine, _exclusive(machine, binder.place, smt="nosmt" not in text), per_node)
     elif text == "node" and machine.gpus:
-        yield from _against(machine, _by_node(machine, binder.place))
+        yield from _against(machine, _by_node(machine, binder.place), per_node)
     if ib is not None and known(ib.value or ()) == "single":
         name = known(cluster.value or ()) if cluster is not None else ""
         if name is not None:
