@@ -159,6 +159,8 @@ def test_what_no_trial_can_have_of_a_round_is_asked(loop: str) -> None:
         f"S=$RANDOM\nARGS=(--seed $S)\nfor i in 1 2 3; do {RUN} ${{ARGS[@]}}; done",
         f"for i in 1 2 3; do\n  export SEED=$RANDOM\n  {RUN}\ndone",
         f"for i in 1 2 3; do SEED=$RANDOM {RUN}; done",
+        f"export SEED=$RANDOM\nfor i in 1 2 3; do\n  {RUN}\n  export SEED=$RANDOM\ndone",
+        f"export SEED=$RANDOM\nfor i in 1 2 3; do\n  (\n  {RUN}\n  export SEED=$RANDOM\n  )\ndone",
         f"B=$RANDOM\nfor i in 1 2 3; do SEED=$((B+i)) {RUN}; done",
         f"for i in 1 2 3; do\n  S=$RANDOM\n  {RUN} --seed $S\ndone",
     ],

@@ -222,7 +222,14 @@ def _say_one_seed(reading: ShellReading, command: Command, seed: str, loop: Loop
         if each is not None and any(_is_random(reading, part) for part in each.value):
             made.append(each)
             names += each.uses
-    if not made or any(loop in each.loops for each in made):
+    again = {
+        each.name
+        for each in reading.assigned
+        if loop in each.loops
+        and not reading.is_in_subshell(each.place, loop.place.line)
+        and any(_is_random(reading, part) for part in each.value)
+    }
+    if not made or any(loop in each.loops or each.name in again for each in made):
         return
     why = "all trials had one seed, and each of the job has another"
     todo = f"for one seed in all of them write trials.seed: null, and env.{seed} with a number"
