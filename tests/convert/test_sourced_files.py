@@ -185,3 +185,9 @@ def test_what_a_command_writes_for_eval_may_change_what_stands_before_it() -> No
         told = [each for each in found.findings if "may give another value to A" in each.why]
         assert bool(told) is said, (before, after)
         assert not any("B" in each.why.split() for each in told)
+
+
+def test_what_each_round_of_a_loop_may_set_is_told_once() -> None:
+    text = f'{_HEAD}for each in a b c; do\n  export "$(cut -d= -f1 $each)"\ndone\n{_RUN}'
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert len([each for each in found.findings if "writes is not told" in each.why]) == 1

@@ -58,7 +58,8 @@ def ask(reading: ShellReading, draft: Draft) -> None:
     written = [
         each for each in reading.setters if not (_HOOK.match(each.text) or _is_for_itself(reading, each))
     ]
-    for by in (each for each in written if each.command):
+    # A loop does the same line once for each of its rounds.
+    for by in dict.fromkeys(each for each in written if each.command):
         kind: Kind = "unread" if by.command == "eval" else "left"
         why = f"what {by.text} writes is not told, and what it exports reached the ranks too"
         todo = "write what they need of it in env"
