@@ -306,3 +306,16 @@ def test_an_empty_word_among_dockers_options_is_told_and_is_no_image(lines: str)
     job = loaded(found.job)
     assert (job["image"], job["command"], job["mounts"]) == ("lab/t:1", ["./t", "--n", "2"], ["/a:/b"])
     assert {each.what for each in found.findings if "empty word" in each.what and each.kind == "defect"}
+
+
+@pytest.mark.parametrize(
+    ("of_run", "kinds"), [("a.sqsh", ["carried"]), ("b.sqsh", ["left"]), ("lab/u:1", ["left"])]
+)
+def test_an_import_of_which_the_run_is_not_seen_to_be_is_not_said_to_be_done(
+    of_run: str, kinds: list[str]
+) -> None:
+    text = "#!/bin/bash\n#SBATCH -N 1 -n 1 --gpus-per-node=1\nenroot import -o /fs/a.sqsh docker://lab/t:1\n"
+    image = f"/fs/{of_run}" if of_run.endswith(".sqsh") else of_run
+    found = convert(classified({"run.sh": f"{text}srun --container-image={image} ./t\n"}), Options({}))
+    said = [each.kind for each in found.findings if each.what.startswith("enroot import -o")]
+    assert said == kinds

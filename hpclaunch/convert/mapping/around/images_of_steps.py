@@ -28,7 +28,8 @@ _OF_STEP = (
     "a container keeps no mounts: this step alone had them, and neither the run nor the steps behind it"
 )
 _MOUNT = "where the ranks are to have them write them under mounts"
-_IMPORT = "the image of the job may be brought once to a file that all nodes use: image.import"
+_NOT_OF_RUN = "no line tells that the run is in the file that it makes, and no step of the job makes it"
+_BEFORE = "where the job needs the file make it before the job is submitted"
 _STAYS = "the shared file stays for the next job; the site's folder of images is cleared by who keeps it"
 _GOES = "the container is made by the first step that uses it, and goes with the job"
 
@@ -39,8 +40,9 @@ def is_said(
     """Whether the command is one of these: then that is said of it, or was. `step` is the srun that it is,
     None for a command of the host, `words` are those without srun, and `run` is the job's own step."""
     if imported(words) is not None:
-        is_told = any(key[0] == "image" and command.place in fact.places for key, fact in draft.facts.items())
-        why = "" if is_told else _IMPORT
+        why = ""
+        if not any(key[0] == "image" and command.place in fact.places for key, fact in draft.facts.items()):
+            draft.say("left", (command.place,), command.brief(), why=_NOT_OF_RUN, todo=_BEFORE)
     elif step is not None and step.in_container and known(words[0] if words else ()) in _DOES_NOTHING:
         why = _FIRST_STEP
         mounts = step.option(_MOUNTS)
