@@ -47,6 +47,7 @@ _PROGRAM = re.compile(r"[\w./+-]*[A-Za-z_][\w./+-]*")
 _NAMED = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)")
 _ARGUMENTS = re.compile(r"\$(?:[@*1-9]|\{[@*1-9])")
 _WIDE = 90
+_MOST_LINES = 50  # of one command
 _IN_ENV = re.compile(r"\benv\.([A-Za-z_]\w*)")
 _STARTERS = re.compile(rf"\b{any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, IMPORTERS, REMOTE, BY_JSRUN)}\b")
 
@@ -147,18 +148,13 @@ def _joined(groups: Iterable[tuple[Told, list[Statement]]]) -> Iterable[tuple[To
 
 def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[int]:
     """Statements, by their id, that share their line with others, and that nothing said of it is about."""
-    begins = [line_of(each.place) for each in reading.statements]
-    sharing: dict[Line, list[Statement]] = {}
-    count = Counter(begins)
-    if len(count) < len(begins):
-        for begin, each in zip(begins, reading.statements, strict=True):
-            if count[begin] > 1 and each.place.last <= each.place.line:
-                sharing.setdefault(begin, []).append(each)
-    sharing = {begin: statements for begin, statements in sharing.items() if len(statements) > 1}
+    sharing = _sharing(reading.statements)
+    if not sharing:
+        return set()
     said: dict[Line, list[frozenset[str]]] = {}
     of_others: set[Line] = set()  # lines of which more is said than where their output is kept
     for finding in findings:
-        lines = [line for place in finding.places if (line := line_of(place)) in sharing]
+        lines = [line for place in finding.places for line in _lines_of(place) if line in sharing]
         # Where output is kept tells of the program that keeps it: `tee prep.log` is not about `prep`.
         what = finding.what.partition(" ")[0] if finding.why == IN_LOGS else finding.what
         words = [_words(what), _words(finding.became)] if lines else []
@@ -175,6 +171,31 @@ def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[in
             if is_command and not is_told and not _is_said(word, said.get(shared, ())):
                 found.add(id(each))
     return found
+
+
+def _sharing(statements: Sequence[Statement]) -> dict[Line, list[Statement]]:
+    """Those of one line that share it with others, or with the last lines of a command that goes on there."""
+    begins = [line_of(each.place) for each in statements]
+    count = Counter(begins)
+    going_on = {
+        line
+        for each in statements
+        if each.place.last > each.place.line and isinstance(each.part, Simple)
+        for line in _lines_of(each.place)[1:]
+    }
+    found: dict[Line, list[Statement]] = {}
+    if len(count) == len(begins) and going_on.isdisjoint(begins):
+        return found
+    for begin, each in zip(begins, statements, strict=True):
+        if each.place.last <= each.place.line and (count[begin] > 1 or begin in going_on):
+            found.setdefault(begin, []).append(each)
+    return {begin: its for begin, its in found.items() if len(its) > 1 or begin in going_on}
+
+
+def _lines_of(place: Place) -> list[Line]:
+    """Each line of a place, as far as anybody writes a command."""
+    last = min(max(place.last, place.line), place.line + _MOST_LINES)
+    return [(place.file, line) for line in range(place.line, last + 1)]
 
 
 @lru_cache(maxsize=1024)  # one line is named by many findings
