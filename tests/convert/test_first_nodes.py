@@ -13,8 +13,9 @@ _RUN = "srun --mpi=none ./t --first $X"
 _HOSTS = "$(scontrol show hostnames $SLURM_JOB_NODELIST)"
 
 
-def _converted(lines: str) -> Conversion:
-    return convert(classified({"run.sub": f"{_HEAD}{lines}\n{_RUN}\n"}), Options({}))
+def _converted(lines: str, nodes: int = 2) -> Conversion:
+    head = _HEAD.replace("-N 2", f"-N {nodes}")
+    return convert(classified({"run.sub": f"{head}{lines}\n{_RUN}\n"}), Options({}))
 
 
 @pytest.mark.parametrize(
@@ -100,9 +101,13 @@ def test_another_port_is_asked_for(port: str, run: str, name: str) -> None:
     assert _command(_HEAD_NODE + port, run)[1] == [f"env.{name}"]
 
 
-@pytest.mark.parametrize(("host", "kept"), [("10.0.3.7", False), ("gpu07", False), ("127.0.0.1", True)])
-def test_a_host_by_name_is_the_originals_and_not_the_jobs(host: str, kept: bool) -> None:
-    found = _converted(f"export MASTER_ADDR={host}\nexport MASTER_PORT=29500\nX=1")
+@pytest.mark.parametrize(
+    ("nodes", "host", "kept"),
+    [(2, "10.0.3.7", False), (2, "gpu07", False), (2, "127.0.0.1", False), (1, "127.0.0.1", True)],
+)
+def test_a_host_by_name_is_the_originals_and_not_the_jobs(nodes: int, host: str, kept: bool) -> None:
+    """Nor is one by which each of several nodes finds itself."""
+    found = _converted(f"export MASTER_ADDR={host}\nexport MASTER_PORT=29500\nX=1", nodes)
     env = loaded(found.job)["env"]
     assert (env["MASTER_PORT"], env.get("MASTER_ADDR")) == ("29500", host if kept else None)
     said = [each.kind for each in found.findings if each.what == f"MASTER_ADDR={host}"]

@@ -152,7 +152,7 @@ def test_a_written_script_has_what_the_line_that_submits_it_exports(line: str, a
     found = convert(classified({"run.sh": text}), Options({}))
     job = loaded(found.job)
     assert job["command"] == "exec python sim.py --size 10 --dt $DT"
-    assert (job["env"], job["inherit"]) == ({"SIZE": "10"}, ["DT"])
+    assert job["env"] == {"SIZE": "10", "DT": ASK}
     assert [each for each in found.findings if each.what == "a loop of sbatch over 60 10 1"]
 
 
