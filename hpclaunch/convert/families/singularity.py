@@ -1,7 +1,6 @@
 """What `singularity exec` says of a container, where no step of Slurm starts it: image, mounts, folder and
 variables, as far as a job file would have them."""
 
-import re
 from collections.abc import Callable
 
 from hpclaunch.convert.draft import Draft
@@ -13,7 +12,7 @@ from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.programs.layers import IMAGE_FILES, Layer, layers
 from hpclaunch.convert.programs.names import BY_MPI, SINGULARITIES, STEPS
-from hpclaunch.convert.programs.singularity import in_image
+from hpclaunch.convert.programs.singularity import BINDS, in_image
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, join, known, program_of, shown
 from hpclaunch.values.conversion import Place
@@ -29,7 +28,6 @@ _FROM_HOME = ("PBS", "MSUB", "$", "SGE")
 _HOME = "the home of who submits the script, where no option names another"
 _MOST = 20  # commands that are looked at
 _STARTERS = (*SINGULARITIES, *BY_MPI, *STEPS)
-_BINDS = re.compile(r"(?:SINGULARITY|APPTAINER)_BIND(?:PATH)?")
 
 
 def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
@@ -144,7 +142,7 @@ def _by_variables(reading: ShellReading, command: Command, draft: Draft) -> None
     """What its own variables ask for (apptainer(1), "Environment variables"): SINGULARITY_BIND and
     APPTAINER_BINDPATH are --bind. SINGULARITYENV_NAME, as --env NAME, is among what is exported."""
     for name, value in command.environment:
-        if _BINDS.fullmatch(name) is not None:
+        if BINDS.fullmatch(name) is not None:
             each = reading.last(name)
             places = (each.place,) if each is not None else (command.place,)
             _mounts_of(value, name, places, draft, command.folder)

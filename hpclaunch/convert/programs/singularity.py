@@ -29,15 +29,20 @@ _OPTIONS = table(
 # Those that `instance start` has beside them (cmd/internal/cli/instance_start_linux.go).
 _OF_INSTANCE = {**_OPTIONS, **table(((0, "boot"), (1, "pid-file")))}
 # Options that a variable of the program's name gives too, where the command line does not, by what stands
-# behind that name (EnvKeys in the same file). Binds are told where they are looked for: options add to these.
-_BY_VARIABLE = {
-    **dict.fromkeys(("MOUNT", "HOME", "WORKDIR", "CONTAINLIBS", "NETWORK", "HOSTNAME", "SECURITY", "DNS"), 1),
-    **dict.fromkeys(("OVERLAY", "OVERLAYIMAGE", "SCRATCH", "SCRATCHDIR", "NO_MOUNT", "FUSESPEC", "APP"), 1),
-    **dict.fromkeys(("APPNAME", "CWD", "TARGET_CWD", "PWD", "TARGET_PWD", "APPLY_CGROUPS"), 1),
-    **dict.fromkeys(("NV", "NVCCLI", "ROCM", "CONTAIN", "CONTAINALL", "CLEANENV", "COMPAT", "WRITABLE"), 0),
-    **dict.fromkeys(("WRITABLE_TMPFS", "NO_HOME", "FAKEROOT", "NO_PRIVS", "KEEP_PRIVS", "NO_UMASK"), 0),
-    **dict.fromkeys(("NO_EVAL", "NOSHIMINIT", "UNSQUASH"), 0),
-}
+# behind that name (EnvKeys in action_flags.go): those with a value, and switches.
+_WITH_VALUE, _SWITCHES = (
+    frozenset(names.split())
+    for names in (
+        """
+        MOUNT HOME WORKDIR CONTAINLIBS NETWORK HOSTNAME SECURITY DNS OVERLAY OVERLAYIMAGE SCRATCH SCRATCHDIR
+        NO_MOUNT FUSESPEC APP APPNAME CWD TARGET_CWD PWD TARGET_PWD APPLY_CGROUPS
+        """,
+        """
+        NV NVCCLI ROCM CONTAIN CONTAINALL CLEANENV COMPAT WRITABLE WRITABLE_TMPFS NO_HOME FAKEROOT NO_PRIVS
+        KEEP_PRIVS NO_UMASK NO_EVAL NOSHIMINIT UNSQUASH
+        """,
+    )
+)
 _OTHERWISE = {
     "OVERLAYIMAGE": "overlay",
     "SCRATCHDIR": "scratch",
@@ -48,9 +53,14 @@ _OTHERWISE = {
     "TARGET_PWD": "pwd",
     "NOSHIMINIT": "no-init",
 }
+# Binds are looked for where mounts are: options add to them. The last ones are of the program's own files.
+_NO_OPTIONS = frozenset(("BIND", "BINDPATH", "CACHEDIR", "TMPDIR"))
 VARIABLES = frozenset(
-    f"{program}_{name}" for program in ("SINGULARITY", "APPTAINER") for name in _BY_VARIABLE
+    f"{program}_{name}"
+    for program in ("SINGULARITY", "APPTAINER")
+    for name in _WITH_VALUE | _SWITCHES | _NO_OPTIONS
 )
+BINDS = re.compile(r"(?:SINGULARITY|APPTAINER)_BIND(?:PATH)?")
 _FALSE = ("", "0", "f", "F", "false", "False", "FALSE")  # strconv.ParseBool
 # What an image's name looks like: a file, a folder or an address.
 _IMAGE = re.compile(r"\.(?:sif|img|simg|sqsh|sqfs)$|^(?:docker|library|oras|shub)://|^[\w./-]+:[\w.-]+$|/$")
@@ -90,12 +100,18 @@ def with_variables(layer: Layer, environment: Iterable[tuple[str, Value]]) -> La
     options = list(layer.options)
     for name, value in environment:
         short = name.partition("_")[2]
-        if name not in VARIABLES or known(value) in (("",) if _BY_VARIABLE[short] else _FALSE):
+        has_value = short in _WITH_VALUE
+        if name not in VARIABLES or short in _NO_OPTIONS or known(value) in (("",) if has_value else _FALSE):
             continue
         option = _OTHERWISE.get(short, short.lower().replace("_", "-"))
         if all(each.name != option for each in options):
-            options.append(Option(option, value if _BY_VARIABLE[short] else None, f"{name}={shown(value)}"))
+            options.append(Option(option, value if has_value else None, f"{name}={shown(value)}"))
     return structs.replace(layer, options=tuple(options))
+
+
+def is_its(layer: Layer) -> bool:
+    """Whether the layer is one of the program's, also of its instances."""
+    return layer.program.startswith("singularity")
 
 
 def in_image(its: Sequence[Layer]) -> Layer | None:

@@ -26,8 +26,7 @@ from hpclaunch.values.conversion import Place
 
 _BY_RUN = ("sarus run", "shifter run")
 PROGRAMS = (*singularity.PROGRAMS, "shifter", *_BY_RUN)
-# Variables that say the same as an option, by how their names begin.
-_BINDS = re.compile(r"(?:SINGULARITY|APPTAINER)_BIND(?:PATH)?")
+# A variable that says the same as --env, by how its name begins.
 _SETS = re.compile(r"(?:SINGULARITY|APPTAINER)ENV_(\w+)")
 _ADDS = ("PREPEND_PATH", "APPEND_PATH")  # they change the PATH in the container, and are no variables there
 _CLEANED = frozenset(("cleanenv", "containall", "compat", "clearenv"))
@@ -102,7 +101,7 @@ def variables(value: Value) -> list[Value]:
 def _settings(layer: Layer, option: Option) -> Sequence[Value]:
     """Each NAME=VALUE of an option --env: Singularity's may have several."""
     value = option.value or ()
-    return variables(value) if layer.program.startswith("singularity") else [value]
+    return variables(value) if singularity.is_its(layer) else [value]
 
 
 def say(layer: Layer, command: Command, draft: Draft, begun: str = ".") -> None:
@@ -129,7 +128,7 @@ def _say_options(layer: Layer, program: str, command: Command, draft: Draft) -> 
             ask_options(layer, option, command, draft)
         elif option.name in _REPLACED:
             draft.say("replaced", (command.place,), what, why=_REPLACED[option.name])
-        elif option.name == "home" and _is_singularity(layer):
+        elif option.name == "home" and singularity.is_its(layer):
             draft.say("left", (command.place,), what, why=_HOME[0], todo=_HOME[1])
         elif option.name == "env":
             for each in _settings(layer, option):
@@ -138,14 +137,10 @@ def _say_options(layer: Layer, program: str, command: Command, draft: Draft) -> 
                     why = "it gives no variable whose name is letters, digits and _, or none that is told"
                     todo = "write it under env by the name that it has for the ranks"
                     draft.say("left", (command.place,), f"{program} --env {name}", why=why, todo=todo)
-        elif option.name not in _TOLD | _WRITABLE or (option.name == "workdir" and _is_singularity(layer)):
+        elif option.name not in _TOLD | _WRITABLE or (option.name == "workdir" and singularity.is_its(layer)):
             why = f"an option of {program} that Pyxis has no counterpart of"
             todo = "see whether the program counts on it"
             draft.say("left", (command.place,), what, why=why, todo=todo)
-
-
-def _is_singularity(layer: Layer) -> bool:
-    return layer.program.startswith("singularity")
 
 
 def ask_options(layer: Layer, option: Option, command: Command, draft: Draft) -> None:
@@ -161,7 +156,7 @@ def say_folder(layer: Layer, command: Command, draft: Draft, begun: str = _SUBMI
     """The folder in which a command starts that is told of none: Singularity mounts the one that it is called
     in (apptainer(1), "Bind Paths and Mounts"), and Shifter goes to it (--workdir in its src/shifter.c).
     `begun` is the folder in which the script is where it has gone to none."""
-    of_singularity = layer.program.startswith("singularity")
+    of_singularity = singularity.is_its(layer)
     names = _OTHER_FOLDER if of_singularity else ("workdir",)
     if any(each.name in names for each in layer.options) or layer.program.startswith("sarus"):
         return
@@ -189,12 +184,12 @@ def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[As
     for text, word, place in _of_sbatch(reading, ("--volume",)) if layer.program == "shifter" else ():
         yield Asked("container-mounts", (text.replace(";", ","),), word, (place,), "directive")
     for name, value in _variables(reading, command):
-        if _BINDS.fullmatch(name) and layer.program.startswith("singularity"):
+        if singularity.BINDS.fullmatch(name) and singularity.is_its(layer):
             by_option = _by_export(reading, command).places
             lines = origin_of(reading, name) or by_option or (command.place,)
             yield Asked("container-mounts", value, name, lines, "enroot")
     yield from _folder(reading, command, layer)
-    if layer.program.startswith("singularity"):
+    if singularity.is_its(layer):
         names = {option.name for option in layer.options}
         written = next((each.written for each in layer.options if each.name in _WRITABLE), "")
         switch, what = ("container-writable", written) if written else ("container-readonly", layer.program)
@@ -205,7 +200,7 @@ def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[As
 
 
 def _folder(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Asked]:
-    folder = layer.option("pwd") or (None if layer.program.startswith("singu") else layer.option("workdir"))
+    folder = layer.option("pwd") or (None if singularity.is_its(layer) else layer.option("workdir"))
     if folder is not None and folder.value:
         lines = _lines(reading, command, folder)
         yield Asked("container-workdir", folder.value, folder.written, lines, "enroot")
@@ -251,7 +246,7 @@ def _image(reading: ShellReading, command: Command, layer: Layer) -> Asked:
     if layer.words:
         text = known(layer.words[0])
         lines = (reading.origin(command, text) if text else ()) or (command.place,)
-        image = _file(layer.words[0]) if layer.program.startswith("singularity") else layer.words[0]
+        image = _file(layer.words[0]) if singularity.is_its(layer) else layer.words[0]
         return Asked("container-image", _bare(image), layer.program, lines, "enroot")
     if option is not None and option.value:
         lines = _lines(reading, command, option)

@@ -50,13 +50,6 @@ def _row(owner: Owner, text: str) -> _Row:
     return _Row(owner, whole, tuple(word[:-1] for word in words if word.endswith("*")))
 
 
-_OF_APPTAINER = frozenset(
-    f"{program}_{name}"
-    for program in ("SINGULARITY", "APPTAINER")
-    for name in ("BIND", "BINDPATH", "CACHEDIR", "TMPDIR")
-)
-
-
 def _rows() -> Iterator[_Row]:
     # sbatch(1), "Input environment variables": sbatch alone reads them.
     yield _row("sbatch", "SBATCH_*")
@@ -92,7 +85,7 @@ def _rows() -> Iterator[_Row]:
     # Pyxis does not hand them on to Enroot (enroot_deny_env in pyxis_slurmstepd.c).
     yield _row("enroot", "ENROOT_*")
     # apptainer(1), "Environment variables".
-    yield _Row("runtime", _OF_APPTAINER | singularity.VARIABLES, ("SINGULARITYENV_", "APPTAINERENV_"))
+    yield _Row("runtime", singularity.VARIABLES, ("SINGULARITYENV_", "APPTAINERENV_"))
     # bash(1), "Shell variables" and BASH_ENV; ENV is sh's.
     yield _row("shell", "BASH_ENV ENV PIPESTATUS BASH_FUNC_*")
     yield _Row("shell", SHELL_OWNED)
