@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
 
 # After || these change nothing.
-_SWALLOWS = frozenset(("true", ":", "echo", "printf"))
+SWALLOWS = frozenset(("true", ":", "echo", "printf"))
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 _ALONE = (Simple, Declaration, Test, Arithmetic)
 _STATUS = (Unknown("either", "?"),)
@@ -231,7 +231,7 @@ def _swallowed(statement: AndOr, index: int) -> bool:
     if index >= len(statement.others) or statement.others[index][0] != "||":
         return False
     after = statement.others[index][1]
-    return isinstance(after, Simple) and bool(after.words) and after.words[0].written in _SWALLOWS
+    return isinstance(after, Simple) and bool(after.words) and after.words[0].written in SWALLOWS
 
 
 def _swallowing(shell: "Walker", part: Statement, swallowed: bool) -> Callable[[], Flow]:

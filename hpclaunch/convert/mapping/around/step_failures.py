@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import rounds
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import Command, ShellReading, Statement
+from hpclaunch.convert.shell.flows import SWALLOWS
+from hpclaunch.readback.shell.statements import Simple
 from hpclaunch.values.conversion import Place
 
-_SWALLOWS = [["true"], [":"], ["echo"], ["printf"]]  # as the walk has them: a part of a list behind ||
-_MOST = 50  # lines that end a script, which are looked at for each step
+_MOST = 50  # lines that end a script, and commands behind the run, which are looked at for each step
 _WHY = (
     "the script went on where one of them failed: no set -e ended it there; a job ends before its ranks start"
 )
@@ -25,9 +26,7 @@ class Failures:
         self._run = run
         self._under_e = {id(each) for each, ends in rounds.minded(reading) if ends}
         self._tested = rounds.tested(reading)
-        self._swallowing = [
-            each for each in reading.statements if each.written.split(maxsplit=1)[:1] in _SWALLOWS
-        ]
+        self._swallowing = [each.place for each in reading.statements if _swallows(each)]
         at = next((index for index, each in enumerate(reading.commands) if each is run), 0)
         self._commands_behind = reading.commands[at + 1 : at + _MOST]
         self._ends = reading.of("exit", "return")[:_MOST]
@@ -49,7 +48,7 @@ class Failures:
         is_first = run.unnoticed and run.pipeline[1] > 1 and not (command is run or command.background)
         if not (is_first and command.shells and command.shells[-1] in run.shells):
             return False
-        lines = [(each.place.file, each.place.line) for each in self._swallowing]
+        lines = [(each.file, each.line) for each in self._swallowing]
         last = (command.place.file, command.place.last or command.place.line)
         ends = (each for each in self._commands_behind if each.pipeline[0] == run.pipeline[1] - 1)
         behind = next(ends, None)
@@ -70,3 +69,9 @@ class Failures:
         if self._behind:
             what = "steps behind a run that failed"
             draft.say("replaced", self._behind, what, became="after", why=_BEHIND, todo=_ELSE)
+
+
+def _swallows(statement: Statement) -> bool:
+    """Whether a failure in front of it would be swallowed, as a part of a list behind ||."""
+    part = statement.part
+    return isinstance(part, Simple) and bool(part.words) and part.words[0].written in SWALLOWS
