@@ -60,6 +60,8 @@ def any_of(*groups: tuple[str, ...]) -> str:
     return f"(?:{'|'.join(map(re.escape, names))})"
 
 
+# Where one that submits begins a command in a text.
+SUBMITS = re.compile(rf"(?:^|[\s;&|(`]){any_of(SUBMITTERS)}(?=[\s;]|$)")
 # Where one of those that start ranks stands in a text, with what it starts.
 MAY_START = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH)}(?=\s+[^\s;&|)])", re.MULTILINE)
 

@@ -14,7 +14,7 @@ from hpclaunch.convert.programs.names import (
     GIVES_TEXT,
     SHELLS,
     STEPS,
-    SUBMITTERS,
+    SUBMITS,
     any_of,
 )
 from hpclaunch.convert.programs.plain import IN_FRONT, by_env, takes_away
@@ -37,7 +37,6 @@ _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH)}(?=[
 _STARTS_IN_FILE = re.compile(
     rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS)}(?=[\s;\"']|$)"
 )
-_SUBMITS = re.compile(rf"(?:^|[\s;&|(`]){any_of(SUBMITTERS)}(?=[\s;]|$)")
 _IN_FRONT = IN_FRONT | {"sudo"}
 _PERHAPS = _IN_FRONT | {*SHELLS}
 # What hands the environment on, where a program of another machine or container may get it as it is.
@@ -105,7 +104,7 @@ def _submitted(shell: "Walker", words: Sequence[Value]) -> bool:
     if value is None:
         return False
     text, unknown = _with_names(shell, value)
-    if not _SUBMITS.search(text) or len(text) > _LONGEST or shell.children >= _DEEPEST:
+    if not SUBMITS.search(text) or len(text) > _LONGEST or shell.children >= _DEEPEST:
         return False
     try:
         body = shell.parsed(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hpclaunch.convert.programs.beside import that
-from hpclaunch.convert.programs.names import BY_MPI, STEPS, SUBMITTERS, any_of
+from hpclaunch.convert.programs.names import BY_MPI, STEPS, SUBMITS, SUBMITTERS, any_of
 from hpclaunch.convert.reading import Command as Recorded
 from hpclaunch.convert.shell import counters, outputs, sums
 from hpclaunch.convert.shell.listing import listed, parts_of, text_of
@@ -38,8 +38,7 @@ _CONTROL = frozenset(("break", "continue", "return", "exit", "source", ".", "eva
 _MOST_COMPUTED = 300
 _PLAIN = (Simple, Declaration, Arithmetic)
 # A round that notes the number of a job, ID=$(sbatch ...), does more than compute.
-_SUBMITS = re.compile(rf"[$]\(\s*{any_of(SUBMITTERS)}\b|`\s*{any_of(SUBMITTERS)}\b")
-_OF_JOBS = re.compile(rf"(?:^|[\s;&|(`]){any_of(SUBMITTERS)}(?=\s|$)")
+_NOTES_JOB = re.compile(rf"[$]\(\s*{any_of(SUBMITTERS)}\b|`\s*{any_of(SUBMITTERS)}\b")
 # So does one that keeps what its ranks put out, T=$(mpirun ./bench $i), and not one that asks a node for its
 # name, IP=$(srun -w $i hostname -I).
 _STARTS = re.compile(rf"(?:[$]\(|`)\s*{any_of(STEPS, BY_MPI)}\s([^|`]*)")
@@ -203,7 +202,7 @@ def _does_more(part: Statement) -> bool:
     """Whether what is in its $(...) is work of the job, or submits some."""
     text = text_of(part)
     runs = (found[1].replace(")", " ").split() for found in _STARTS.finditer(text))
-    return bool(_SUBMITS.search(text)) or not all(map(_ASKS.intersection, runs))
+    return bool(_NOTES_JOB.search(text)) or not all(map(_ASKS.intersection, runs))
 
 
 def _may_compute(shell: "Walker", each: Simple | Declaration, takes_arguments: bool) -> bool:
@@ -245,7 +244,7 @@ def growing(shell: "Walker", body: Statement) -> frozenset[str]:
 
 def submits(shell: "Walker", body: Statement) -> bool:
     """Whether a round submits a job."""
-    return any(_OF_JOBS.search(each.written) for each in of_body(shell, body).simple)
+    return any(SUBMITS.search(each.written) for each in of_body(shell, body).simple)
 
 
 def of_body(shell: "Walker", body: Statement) -> Body:
