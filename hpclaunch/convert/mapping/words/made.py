@@ -50,15 +50,13 @@ def untold_number(reading: ShellReading, option: Option) -> str:
     """Why the number of an option is not told, for a question: what it may be, where that is known."""
     either = either_of(reading, option.value or ())
     said = f", and {either}" if either else " is not a number that the input tells"
-    names = [
-        part.name for part in option.value or () if isinstance(part, Unknown) and part.kind == "variable"
-    ]
-    ways = [
-        f"; Slurm sets {each} where --{way} is asked for, and no line asks for it"
-        for each in names
-        if (way := slurm_options.option_of(each)) and slurm_options.is_unset(each, reading.sources)
-    ]
-    return f"{option.written}{said}{''.join(ways[:1])}"
+    parts = (part for part in option.value or () if isinstance(part, Unknown))
+    for name in (part.name for part in parts if part.kind == "variable"):
+        by = slurm_options.option_of(name)
+        if by and slurm_options.is_unset(name, reading.sources):
+            said += f"; Slurm sets {name} where --{by} is asked for, and no line asks for it"
+            break
+    return f"{option.written}{said}"
 
 
 def alternatives(reading: ShellReading, name: str) -> str:

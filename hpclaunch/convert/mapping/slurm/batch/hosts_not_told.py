@@ -33,16 +33,13 @@ def _of(reading: ShellReading, command: Command, layer: Layer) -> tuple[str, str
         return f"the hostfile of {name}", f"the file of hosts that {name} takes has them, and is not given"
     host = layer.option("host")
     if host is not None:
-        return (host.written, f"{host.written} has them, and is not told") if _are_more(layer) else None
+        is_told = mpi.nodes_of(layer) is not None
+        return None if is_told else (host.written, f"{host.written} has them, and is not told")
     perhaps = next(perhaps_given(reading, command), None)
     if perhaps is not None:
         variable, option = perhaps
         return f"${{{variable}}}", f"{variable} has the hosts of {name} ({option}) or none, which is not told"
     return None
-
-
-def _are_more(layer: Layer) -> bool:
-    return mpi.nodes_of(layer) is None
 
 
 def perhaps_given(reading: ShellReading, command: Command) -> Iterator[tuple[str, str]]:

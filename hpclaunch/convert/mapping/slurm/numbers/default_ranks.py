@@ -9,8 +9,8 @@ from hpclaunch.convert.programs.layers import MPI, layers
 WHY = "no line says how many tasks there are: srun starts one on each node"
 
 
-def is_it(run: Step, found: Allocation) -> bool:
-    """Whether srun starts what Slurm starts where nobody says how many."""
+def is_one_on_each(run: Step, found: Allocation) -> bool:
+    """Whether srun starts one rank on each node, as it does where no line says how many."""
     said = {"tasks", "per_node", "tasks_per_gpu"} & found.places.keys()
     asked = any(each.name.startswith("ntasks") for each in run.asked)
     programs = {layer.program for layer in layers(run.command.words)}

@@ -55,7 +55,8 @@ def put(
         draft.ask(("ranks_per_node",), question, size.places, size.what)
         return None
     else:
-        why = size.why or (default_ranks.WHY if launcher is None and default_ranks.is_it(run, found) else "")
+        by_default = launcher is None and default_ranks.is_one_on_each(run, found)
+        why = size.why or (default_ranks.WHY if by_default else "")
         draft.put(("ranks_per_node",), size.per_node, size.places, size.what, why=why)
         if ranks.assumed:
             became = f"ranks_per_node: {size.per_node}"
