@@ -138,11 +138,11 @@ def _job(
     templates: Mapping[str, Template],
     draft: Draft,
     options: Options,
-    given: Sequence[Source],
+    files: Sequence[Source],
 ) -> None:
     _name(workload, draft)
     _image(workload, draft)
-    beside = structs.replace(claims.config(others), scripts=mounted_scripts.given(given))
+    beside = structs.replace(claims.config(others), scripts=mounted_scripts.given(files))
     own = environment.variables(workload.ranks.container, beside, draft)
     own |= told.index(workload, own)
     first = (
@@ -159,7 +159,7 @@ def _job(
     exports = launchers.put(workload, launch, first, own, draft, found, beside.scripts)
     _folder(workload, launch, draft)
     if launch.layer(*MPI) is not None:
-        exports += numbers.exports(launch.inner, given, launch.lines, draft)
+        exports += numbers.exports(launch.inner, files, launch.lines, draft)
     command.put(workload, launch, draft, exports, found.stand_ins)
     _inner(launch, draft)
     _several(launch, draft)

@@ -9,7 +9,7 @@ from hpclaunch.convert.manifests.pods import environment
 from hpclaunch.convert.manifests.pods.environment import Variable
 from hpclaunch.convert.manifests.running import buried_mpi, host_lists, per_gpu, prepared, sourced
 from hpclaunch.convert.manifests.running.launch import Launch, line_in, lines_of, stand_in
-from hpclaunch.convert.manifests.running.mounted_scripts import NOTHING, Script
+from hpclaunch.convert.manifests.running.mounted_scripts import NO_SCRIPTS, Script
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.bind import of_mpirun
 from hpclaunch.convert.mapping.environment.owners import owner
@@ -32,7 +32,7 @@ def put(
     own: dict[str, Variable],
     draft: Draft,
     trials: Trials = _NO_TRIALS,
-    scripts: Mapping[str, Script] = NOTHING,
+    scripts: Mapping[str, Script] = NO_SCRIPTS,
 ) -> list[tuple[str, Value]]:
     """The launchers, and the variables that ranks have. `first` are those of the pod that starts the ranks,
     `own` those of the pods that they run in, `trials` those that the launcher's text makes, and `scripts`

@@ -18,7 +18,7 @@ from hpclaunch.convert.reading import Source
 from hpclaunch.values.conversion import Place
 
 Script = tuple[str, Place]  # its text, and the lines of that
-NOTHING: Mapping[str, Script] = MappingProxyType({})
+NO_SCRIPTS: Mapping[str, Script] = MappingProxyType({})
 _OF_SHELL = re.compile(r"#!\s*\S*/(?:env\s+)?(?:ba|da|k|z)?sh\b")
 # Of a shell, behind which no text stands (bash(1)).
 _OPTION = re.compile(r"[-+](?!-|[a-zA-Z]*c)\S+|--(?:no\w+|posix|login)")
@@ -47,7 +47,7 @@ def given(files: Sequence[Source]) -> dict[str, Script]:
 
 
 def of(
-    pod: Pod, maps: Mapping[str, Mapping[str, Script]], beside: Mapping[str, Script] = NOTHING
+    pod: Pod, maps: Mapping[str, Mapping[str, Script]], beside: Mapping[str, Script] = NO_SCRIPTS
 ) -> dict[str, Script]:
     """The scripts with a launcher in them, by their paths in the container. `maps` is what the config maps
     have, by their names and keys, and `beside` are files by their names. No field counts as read by it."""

@@ -7,7 +7,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.pods.environment import Variable
 from hpclaunch.convert.manifests.running import shelltext
 from hpclaunch.convert.manifests.running.launch import DEFAULT, Launch
-from hpclaunch.convert.manifests.running.mounted_scripts import NOTHING, Script
+from hpclaunch.convert.manifests.running.mounted_scripts import NO_SCRIPTS, Script
 from hpclaunch.convert.manifests.running.prepared import changes_shell
 from hpclaunch.convert.manifests.running.units import Unit
 from hpclaunch.readback.shell.values import Unknown, Value, known
@@ -49,7 +49,7 @@ def variables(
     return found
 
 
-def unread(launch: Launch, scripts: Mapping[str, Script] = NOTHING) -> str:
+def unread(launch: Launch, scripts: Mapping[str, Script] = NO_SCRIPTS) -> str:
     """The statement before the launcher that changes its shell by a text that is not there, "" for none."""
     units = (unit for unit in _before(launch) if not scripts.get(_file_of(unit), ("",))[0])
     return next((unit.text.strip().removesuffix(";") for unit in units), "")

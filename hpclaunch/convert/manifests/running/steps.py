@@ -76,12 +76,13 @@ def outputs(unit: Unit) -> list[str] | None:
 
 def inputs(unit: Unit) -> list[str]:
     """The files that it reads as its input, "" for a text that stands here."""
-    return [source * (op == "<") for op, source in _redirections(unit, "<") or () if op in _FROM]
+    found = _redirections(unit, "<", of_pipe=True) or ()
+    return [source if op == "<" else "" for op, source in found if op in _FROM]
 
 
-def _redirections(unit: Unit, sign: str) -> list[tuple[str, str]] | None:
-    """The redirections of a command, or of the first of a pipe, by their operators; None where they cannot be
-    told. `sign` is in those that are looked for."""
+def _redirections(unit: Unit, sign: str, *, of_pipe: bool = False) -> list[tuple[str, str]] | None:
+    """The redirections of a command, by their operators; None where they cannot be told. `sign` is in those
+    that are looked for; `of_pipe`: of a pipe those of its first command."""
     if sign not in unit.text:
         return []
     try:
@@ -91,7 +92,7 @@ def _redirections(unit: Unit, sign: str) -> list[tuple[str, str]] | None:
     found = []
     for statement in file.stmts:
         first = statement
-        while sign == "<" and isinstance(first.cmd, tree.BinaryCmd) and first.cmd.x is not None:
+        while of_pipe and isinstance(first.cmd, tree.BinaryCmd) and first.cmd.x is not None:
             first = first.cmd.x
         for each in first.redirs:
             if each.word is not None:

@@ -67,8 +67,14 @@ def units_of(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
             piped = text_of(source, command.y.pos.offset, command.y.end.offset)
             # What stands in front of its words is the command's alone, and sets nothing of the text's.
             own = inner.exports if inner.words else ()
-            yield replace(
-                Unit(text, start, end, line, inner.words, own, piped),
+            yield Unit(
+                text,
+                start,
+                end,
+                line,
+                inner.words,
+                own,
+                piped,
                 rest=inner.rest,
                 lines=inner.lines,
                 words_end=inner.words_end,
