@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from os.path import basename
 from types import ModuleType
 
 from msgspec import structs
@@ -19,6 +18,7 @@ from hpclaunch.convert import (
     defects,
     launch_facts,
     other_starts,
+    pod_scripts,
     sources,
     to_fill_in,
     unused,
@@ -26,8 +26,7 @@ from hpclaunch.convert import (
 from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import condor, no_launcher, other_shells
-from hpclaunch.convert.file_names import names
-from hpclaunch.convert.inputs import Input, Role
+from hpclaunch.convert.inputs import Input
 from hpclaunch.convert.mapping.container import in_texts
 from hpclaunch.convert.mapping.docker import engines, grown
 from hpclaunch.convert.mapping.environment import sourced, taken_for_set
@@ -69,7 +68,6 @@ _FAMILIES = (
 _MOST_SECRETS = 500
 _MOST_TOLD = 2000  # characters of a construct
 _UNKNOWN = "no launcher that is known here"
-_OF_PODS: Role = "rank script"
 _MANIFEST = "a manifest of Kubernetes"
 # Why a job was not compared with its original.
 _ONLY_PYXIS = (
@@ -121,30 +119,15 @@ def _convert(inputs: Sequence[Input], options: Options) -> Conversion:
     own_text = next((each for each in inputs if each.role in ("own script", "own manifest")), None)
     if own_text is not None:
         return _own(own_text, inputs, options, draft)
-    inputs = _with_scripts_of_pods(inputs)
+    inputs = pod_scripts.told(inputs)
     roles = {each.role for each in inputs}
-    if "manifest" in roles and roles <= {"manifest", _OF_PODS}:
+    if "manifest" in roles and roles <= {"manifest", "rank script"}:
         return _manifest(inputs, options, draft)
     if "shell" in roles or "rank script" in roles:
         return _launcher(inputs, options, draft)
     if "manifest" in roles:
         return _manifest(inputs, options, draft)
     raise InputError([Problem(f"{each.name} is {_of_no_launch(each)}") for each in inputs if each.text])
-
-
-def _with_scripts_of_pods(inputs: Sequence[Input]) -> Sequence[Input]:
-    """The inputs, where pods of manifests start all scripts among them: those run where the ranks are. A
-    script that names a manifest submits it."""
-    manifests = [each for each in inputs if each.role == "manifest"]
-    scripts = [each for each in inputs if each.role in ("shell", _OF_PODS)]
-
-    def is_of_pods(script: Input) -> bool:
-        named = any(names(each.text, basename(script.name)) for each in manifests)
-        return named and not any(names(script.text, basename(each.name)) for each in manifests)
-
-    if not (manifests and scripts and all(map(is_of_pods, scripts))):
-        return inputs
-    return [structs.replace(each, role=_OF_PODS) if each in scripts else each for each in inputs]
 
 
 def _of_no_launch(given: Input) -> str:
@@ -173,7 +156,7 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     from hpclaunch.convert.manifests import convert as manifests  # launchers do not pay for it
 
     given = [(each.name, each.text) for each in inputs if each.role == "manifest"]
-    scripts = [Source(each.name, each.text) for each in inputs if each.role == _OF_PODS]
+    scripts = [Source(each.name, each.text) for each in inputs if each.role == "rank script"]
     kind = manifests.convert(given, draft, options, scripts)
     cores.settle(draft, options.sets)
     as_root.settle(draft)
