@@ -15,6 +15,7 @@ CONDAS = frozenset(("conda", "mamba", "micromamba"))
 # They bring software that the machine has into a shell.
 MODULES = ("module", "ml", "spack")
 LOADERS = CONDAS.union(MODULES)
+HOOKS = CONDAS | {"pyenv"}  # they write what sets up a shell
 # What makes `conda activate` known to a shell, as it stands there.
 HOOK = re.compile(r"eval\s+\"?\$\((?:\S*/)?(?:conda|mamba|micromamba)\s[^()]*\)\"?")
 _CONDA = table(

@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 
 from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, at, source_at
-from hpclaunch.convert.mapping.environment.sourced import HOOKS, hook_files
+from hpclaunch.convert.mapping.environment.sourced import hook_files
+from hpclaunch.convert.programs.environments import HOOKS
 from hpclaunch.convert.reading import Command, ShellReading, once
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place

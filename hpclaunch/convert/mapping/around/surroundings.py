@@ -197,15 +197,14 @@ def _from_ranks(reading: ShellReading, run: Command, sourced: Sourced, name: str
             todo = "write its whole path in the command, or convert again with --env PWD=/FOLDER"
             draft.say("question", (sourced.place,), f"source {name}", why=why, todo=todo)
         return name
-    if _is_above(start, whole):
+    if _leads_down(start, whole):
         return _from_there(sourced, run, name, draft)
     return posixpath.relpath(whole, start)
 
 
-def _is_above(folder: str, other: str) -> bool:
+def _leads_down(folder: str, other: str) -> bool:
     """Whether the way from the folder to the other leads down through folders whose names are not told."""
-    up = [folder.split("/").count(".."), other.split("/").count("..")]
-    return up[0] > up[1]
+    return folder.split("/").count("..") > other.split("/").count("..")
 
 
 def _from_there(sourced: Sourced, run: Command, name: str, draft: Draft | None) -> str:

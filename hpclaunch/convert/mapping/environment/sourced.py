@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 from hpclaunch.convert.draft import Draft, Fact, dotted
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.programs.beside import PLUMBING
-from hpclaunch.convert.programs.environments import CONDAS, LOADERS
+from hpclaunch.convert.programs.environments import HOOKS, LOADERS
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.programs.names import STEPS
 from hpclaunch.convert.programs.plain import of_env
@@ -30,11 +30,8 @@ OF_LOGIN = re.compile(
 _HOOK = re.compile(
     r"\$\((?:\S*/)?(?:conda|mamba|micromamba|ssh-agent|pyenv|direnv|starship|dircolors|modulecmd|lmod)\b"
 )
-
-
 # What starts nothing that could have the variables of a subshell.
 _OF_ITSELF = PLUMBING | LOADERS | {"eval"}
-HOOKS = CONDAS | {"pyenv"}  # they write what sets up a shell
 _MOST_NAMES = 6
 BY_FILE = "command: source "  # what became of a variable that a file of the ranks' own shells sets
 OF_FILE = "a shell of the ranks sources the file, and does so as before"
