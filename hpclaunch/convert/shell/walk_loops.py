@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from hpclaunch.convert.reading import Loop as Around
 from hpclaunch.convert.shell import loops, over_nodes
@@ -158,6 +158,39 @@ def _gone_through(
     return None
 
 
+class _Changes(Struct, frozen=True):
+    """What differs from round to round. `grows` are variables that a round changes by what they were, and
+    `forgotten` those of which it is not known what a round begins with; `shifts`: a round takes arguments
+    away, and `of_nodes`: it is for one of the nodes."""
+
+    grows: frozenset[str]
+    forgotten: frozenset[str]
+    shifts: bool
+    of_nodes: bool
+
+
+def _changes(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.Rounds) -> _Changes:
+    grows = loops.growing(shell, statement.body)
+    by_condition: frozenset[str] = frozenset()
+    if isinstance(statement, Loop) and statement.condition is not None:
+        by_condition = loops.growing(shell, statement.condition)
+        grows |= by_condition
+    forgotten = frozenset(
+        name
+        for each in (statement.expressions if isinstance(statement, Loop) else ())
+        for name in arithmetic.changed(each.written)
+        if name != variable
+    )
+    if rounds.count == 1:
+        return _Changes(grows, forgotten, False, False)
+    forgotten |= by_condition
+    # The trials of a job begin as its first one did, and each job as the one before it has left it.
+    if loops.submits(shell, statement.body):
+        forgotten |= grows
+    of_nodes = over_nodes.is_one(shell, statement, variable, rounds.over)
+    return _Changes(grows, forgotten, loops.shifts(shell, statement.body), of_nodes)
+
+
 def _once(
     shell: "Walker",
     statement: For | Loop,
@@ -176,20 +209,7 @@ def _once(
         first=rounds.first,
         by_body=rounds.by_body,
     )
-    grows = loops.growing(shell, statement.body)
-    by_condition: frozenset[str] = frozenset()
-    if isinstance(statement, Loop) and statement.condition is not None:
-        by_condition = loops.growing(shell, statement.condition)
-        grows |= by_condition
-    counted = {
-        name
-        for each in (statement.expressions if isinstance(statement, Loop) else ())
-        for name in arithmetic.changed(each.written)
-        if name != variable
-    }
-    shifts = rounds.count != 1 and loops.shifts(shell, statement.body)
-    of_nodes = rounds.count != 1 and over_nodes.is_one(shell, statement, variable, rounds.over)
-
+    changes = _changes(shell, statement, variable, rounds)
     never = False
 
     def once() -> Flow:
@@ -204,41 +224,56 @@ def _once(
                 never = shell.status is False and not rounds.count and len(shell.assumed) == assumed
                 if never:
                     return Flow.NEXT
-            if shifts:
-                shell.state.arguments = None  # each round has others
-            for name in counted if rounds.count == 1 else counted | by_condition:
-                shell.state.forget(name)
-            # The trials of a job begin as its first one did, and each job as the one before it has left it.
-            for name in grows if rounds.count != 1 and loops.submits(shell, statement.body) else ():
-                shell.state.forget(name)
-            if of_nodes:
-                over_nodes.forget(shell, loops.of_body(shell, statement.body))
-            if variable:
-                before = shell.state.get(variable)
-                exported = before.exported if before is not None else shell.state.is_marked(variable)
-                shell.state.set(variable, Variable((Unknown("variable", variable),), exported))
-                if count is not None:  # it has given the variable what that has in this round
-                    shell.line = count.line
-                    shell.note_assigned(variable, (), default=False)
+            _begin_round(shell, statement, variable, changes, count)
             flow = shell.run(statement.body)
-            shell.note_changed(grows - {variable})
+            shell.note_changed(changes.grows - {variable})
         if rounds.count != 1:
-            for name in grows:
-                after = shell.state.get(name)
-                if after is not None and isinstance(after.value, Array):
-                    shell.state.set(name, Variable(structs.replace(after.value, whole=False), after.exported))
-                elif after is not None:
-                    shell.state.forget(name)
+            _forget_grown(shell, changes.grows)
         return flow
 
     given, assigned = shell.input, len(shell.assigned)
     flow = shell.tried([once], or_none=not rounds.count)
     shell.status, shell.input = True if never else None, given
-    left = shell.state.get(variable) if variable else None
-    if left is not None and left.value == (Unknown("variable", variable),):
-        shell.state.forget(variable)  # that of the last round, and no more that of each
-        for name in {each.name for each in shell.assigned[assigned:]}:
-            made = shell.state.get(name)
-            if made is not None and isinstance(made.value, tuple) and left.value[0] in made.value:
-                shell.state.forget(name)
+    _forget_variable(shell, variable, assigned)
     return flow if flow in LEAVES and rounds.count else Flow.NEXT
+
+
+def _begin_round(
+    shell: "Walker", statement: For | Loop, variable: str, changes: _Changes, count: Statement | None
+) -> None:
+    if changes.shifts:
+        shell.state.arguments = None  # each round has others
+    for name in changes.forgotten:
+        shell.state.forget(name)
+    if changes.of_nodes:
+        over_nodes.forget(shell, loops.of_body(shell, statement.body))
+    if variable:
+        before = shell.state.get(variable)
+        exported = before.exported if before is not None else shell.state.is_marked(variable)
+        shell.state.set(variable, Variable((Unknown("variable", variable),), exported))
+        if count is not None:  # it has given the variable what that has in this round
+            shell.line = count.line
+            shell.note_assigned(variable, (), default=False)
+
+
+def _forget_grown(shell: "Walker", grows: frozenset[str]) -> None:
+    """Forget what the variables have behind all rounds; of an array it is known what one has put into it."""
+    for name in grows:
+        after = shell.state.get(name)
+        if after is not None and isinstance(after.value, Array):
+            shell.state.set(name, Variable(structs.replace(after.value, whole=False), after.exported))
+        elif after is not None:
+            shell.state.forget(name)
+
+
+def _forget_variable(shell: "Walker", variable: str, assigned: int) -> None:
+    """Forget the loop's own variable, and what was made of it since so many were `assigned`: behind the loop
+    they have the value of the last round, and no more that of each."""
+    left = shell.state.get(variable) if variable else None
+    if left is None or left.value != (Unknown("variable", variable),):
+        return
+    shell.state.forget(variable)
+    for name in {each.name for each in shell.assigned[assigned:]}:
+        made = shell.state.get(name)
+        if made is not None and isinstance(made.value, tuple) and left.value[0] in made.value:
+            shell.state.forget(name)
