@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.programs.names import SHELLS, interpreter
 from hpclaunch.convert.programs.slurm_variables import NAMES
-from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Started
+from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading, Source, Started
 from hpclaunch.convert.shell import aliases, folder, itself, shopt, traps
 from hpclaunch.convert.shell.choose import chosen, of_other_jobs
 from hpclaunch.convert.shell.directives import of_job
@@ -116,10 +116,27 @@ def _read(
     for source in sources:
         if source.name != main and source.name in sourced - walker.seen:
             _walked(walker, source.name)
+    before = asked if called else ()
+    return _reading(walker, given, sources, main, directives=told, begun=begun, asked=before, at_end=at_end)
+
+
+def _reading(
+    walker: Walker,
+    given: _Given,
+    sources: Sequence[Source],
+    script: str,
+    *,
+    directives: tuple[Directive, ...],
+    begun: tuple[Started, ...],
+    asked: Sequence[Place],
+    at_end: tuple[tuple[str, Value], ...],
+) -> ShellReading:
+    """What the walk has found. `asked` is where arguments were asked for in front of the script, and `at_end`
+    what was exported when it ended."""
     return ShellReading(
         tuple(sources),
-        main,
-        told,
+        script,
+        directives,
         tuple(walker.commands),
         tuple(walker.assigned),
         tuple(walker.assumed),
@@ -129,7 +146,7 @@ def _read(
         tuple(dict.fromkeys(walker.unclear)),
         subshells=tuple(dict.fromkeys(walker.subshells)),
         arguments=None if given.arguments is None else tuple(given.arguments),
-        asks=(*(asked if called else ()), *walker.asked),
+        asks=(*asked, *walker.asked),
         started=begun,
         followed=tuple(walker.followed),
         setters=tuple(walker.setters),

@@ -39,15 +39,11 @@ def put(reading: ShellReading, run: one_step.Run, all_steps: Sequence[Step], dra
     """Put all that stands around the run into the draft."""
     by_command = {id(step.command): step for step in all_steps}
     of_run = by_command.get(id(run.command))
-    containers = images.made(all_steps)
-    order = _order(reading)
+    containers, order = images.made(all_steps), _order(reading)
     staged = stage_in.put(reading, all_steps, run.command, containers, draft)
     of_files, no_steps = _made_of_files(reading), NoSteps(reading, run.command, run.trials)
-    texts = Texts(reading, run.command)
+    texts, began = Texts(reading, run.command), _began(reading)
     after, missing, pending = False, Missing(reading, of_run), None
-    # Where another input starts the script: what is behind that is done when the script has ended.
-    starts = (each.place for each in reading.commands if _starts(each, reading.script))
-    began = {place.file: place.line for place in starts}
     removing, failures = Removing(reading.commands, run.command, by_command), Failures(reading, run.command)
     for command in sorted(reading.commands, key=lambda each: bool(each.signals)):
         missing.add(pending)
@@ -62,20 +58,11 @@ def put(reading: ShellReading, run: one_step.Run, all_steps: Sequence[Step], dra
             continue
         step = by_command.get(id(command))
         words = step.words if step is not None else command.words
-        if images_of_steps.is_said(command, step, words, of_run, draft):
-            continue
-        if step is not None and rendezvous.is_said(command, words, draft):
+        is_said = images_of_steps.is_said(command, step, words, of_run, draft)
+        if is_said or (step is not None and rendezvous.is_said(command, words, draft)):
             continue
         text = None if step is not None else texts.of(command)
-        if (
-            step is None
-            and text is None
-            and (
-                _is_log(command, of_files, draft)
-                or not _is_step_of_host(command)
-                or _starts(command, reading.script)
-            )
-        ):
+        if step is None and text is None and not _is_step_of_host(command, reading, of_files, draft):
             continue
         if not words:
             images_of_steps.say_no_command(command, draft)
@@ -104,8 +91,8 @@ def put(reading: ShellReading, run: one_step.Run, all_steps: Sequence[Step], dra
             missing.take(command)
             pending = None
             order.add(command)
-        if step is not None and of_run is not None and draft.count(key) > number:
-            say_own(step, of_run, f"{key}.{number}", draft)
+            if step is not None and of_run is not None:
+                say_own(step, of_run, f"{key}.{number}", draft)
     failures.say(draft)
     order.say(draft)
 
@@ -179,6 +166,13 @@ def _is_log(command: Command, of_files: Collection[tuple[str, int]], draft: Draf
     return True
 
 
+def _began(reading: ShellReading) -> dict[str, int]:
+    """The lines where other inputs start the script, by their files: what is behind such a line is done when
+    the script has ended."""
+    starts = (each.place for each in reading.commands if _starts(each, reading.script))
+    return {place.file: place.line for place in starts}
+
+
 def _starts(command: Command, script: str) -> bool:
     """Whether another input starts the script by it, which the job is made of: ./run.sh, bash run.sh"""
     if command.place.file == script or not script:
@@ -187,8 +181,13 @@ def _starts(command: Command, script: str) -> bool:
     return bool(words) and base_name(words[0]) == script.rpartition("/")[2]
 
 
-def _is_step_of_host(command: Command) -> bool:
-    """Whether a command of the batch host is a step: files, and scripts of its own."""
+def _is_step_of_host(
+    command: Command, reading: ShellReading, of_files: Collection[tuple[str, int]], draft: Draft
+) -> bool:
+    """Whether a command of the batch host is a step: files, and scripts of its own. What keeps an output is
+    said."""
+    if _is_log(command, of_files, draft) or _starts(command, reading.script):
+        return False
     is_first = command.pipeline[0] == 0 or command.pipeline[1] == 1
     is_files = command.program in _ON_HOST or command.program.endswith(_SCRIPTS)
     return is_files and is_first and not command.within

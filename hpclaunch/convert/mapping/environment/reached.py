@@ -93,6 +93,15 @@ def reached(reading: ShellReading, command: Command, export: Export, draft: Draf
             draft.say("left", (*export.places, assigned.place), what, why=why, todo=todo)
         else:
             inherit((name,), export.places, draft, f"{export.written}: {name}")
+    _say_misread(export, named, draft)
+    if export.unclear:
+        why = "which variables it hands on is not told, and all that are exported are taken"
+        draft.say("assumed", export.places, export.written, why=why)
+    return found
+
+
+def _say_misread(export: Export, named: Mapping[str, Value | None], draft: Draft) -> None:
+    """Say which values Slurm reads otherwise than they are meant. `named` are those that the ranks have."""
     for name in export.cut:
         got = f"{name}={shown(named.get(name) or ())}"
         why = f"Slurm ends a value of --export at a comma: ranks got {got} alone"
@@ -108,10 +117,6 @@ def reached(reading: ShellReading, command: Command, export: Export, draft: Draf
         why = f"srun reads nothing behind NONE: no rank got {', '.join(export.unread)}"
         todo = "write those under env that the ranks are to have"
         draft.say("defect", export.places, export.written, why=why, todo=todo)
-    if export.unclear:
-        why = "which variables it hands on is not told, and all that are exported are taken"
-        draft.say("assumed", export.places, export.written, why=why)
-    return found
 
 
 def given(command: Command, export: Export) -> dict[str, Value]:
