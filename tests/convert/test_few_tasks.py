@@ -23,7 +23,7 @@ from hpclaunch.convert.options import Options
 def test_nodes_that_a_job_does_not_get_are_a_defect(head: str, nodes: str, said: bool) -> None:
     text = f"#!/bin/bash\n#SBATCH {head}\n#SBATCH --gpus-per-node=4 -t 5\nsrun --mpi=none ./t\n"
     found = convert(classified({"run.sub": text}), Options({}))
-    defects = [each for each in found.findings if each.kind == "defect" and "sbatch warns" in each.why]
+    defects = [each for each in found.findings if each.kind == "defect" and "sbatch only warns" in each.why]
     assert (script_cases.loaded(found.job)["nodes"], bool(defects)) == (nodes, said)
     assert all(each.places[0].line == 2 for each in defects)
 

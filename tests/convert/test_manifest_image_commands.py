@@ -25,4 +25,5 @@ def test_a_number_for_torchrun_is_said_to_be_no_number_of_what_the_image_starts(
 ) -> None:
     draft = converted(_JOB.replace("NUMBER", number))
     (todo,) = (each.todo for each in draft.findings if each.kind == "question" and each.key == "command")
-    assert ("is for a torchrun that it may start" in todo, "ranks_per_node: 1" in todo) == (is_said, is_said)
+    said = [each in todo for each in ("is for a torchrun that the image may start", "ranks_per_node: 1")]
+    assert said == [is_said, is_said]

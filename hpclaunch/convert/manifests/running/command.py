@@ -195,8 +195,8 @@ def _of_image(workload: Workload, draft: Draft) -> None:
     question = "what each rank executes: the container has no command, so it runs what its image says"
     todo = ""
     if workload.torch and workload.slots is not None:
-        todo = f"{workload.slots.what} is for a torchrun that it may start: write what that starts; where it "
-        todo += "starts none write ranks_per_node: 1 too"
+        todo = f"{workload.slots.what} is for a torchrun that the image may start: write what that starts; "
+        todo += "where it starts no torchrun, write ranks_per_node: 1 too"
     draft.ask(("command",), question, [place], "a container without command and args", todo=todo)
 
 

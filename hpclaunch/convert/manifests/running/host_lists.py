@@ -19,7 +19,7 @@ _MORE = "oversubscribe"
 _OTHER_MPI = ("intel", "mpich")
 _ANOTHER = ":"  # program of the same mpirun, with a number of its own
 # SetDefaults_MPIJob (mpi-operator, pkg/apis/kubeflow/v2beta1/default.go).
-_BY_DEFAULT = Count(1, (), "and without slotsPerWorker a worker has one")
+_BY_DEFAULT = Count(1, (), "without slotsPerWorker a worker has one slot, and ")
 
 
 def say(workload: Workload, launch: Launch, layer: Layer, names: Collection[str], draft: Draft) -> None:
@@ -57,9 +57,9 @@ def _too_many(workload: Workload, launch: Launch, layer: Layer, draft: Draft) ->
     room = pods * slots.value
     if told.total > room and workload.mpi not in _OTHER_MPI:
         places = (*lines_of(launch, told.option.written), *slots.places)
-        by_default = f", {slots.what}" if slots is _BY_DEFAULT else ""
-        why = f"Open MPI starts no more ranks than there are slots{by_default}, unless it is told so: "
-        why += "mpirun ended there"
+        by_default = slots.what if slots is _BY_DEFAULT else ""
+        why = f"{by_default}Open MPI starts more ranks than there are slots only where it is told to: mpirun "
+        why += "ended there"
         todo = "see which of the numbers is meant; the job file has the ranks"
         draft.say(
             "defect", places, f"{told.option.written} where there are slots for {room}", why=why, todo=todo

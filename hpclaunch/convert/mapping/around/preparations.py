@@ -154,7 +154,7 @@ def _doubt_after(run: Candidate, draft: Draft) -> None:
     steps = [fact for key, fact in draft.facts.items() if key[0] == "after" and len(key) == 2]
     if steps:
         places = tuple(dict.fromkeys(place for each in steps for place in each.places))
-        why = f"they stand behind {run.text}, and may be before the run"
+        why = f"they stand behind {run.text}, and may come before the run"
         draft.say(
             "question", places, "steps of `after`", why=why, todo="where they are write them under setup"
         )

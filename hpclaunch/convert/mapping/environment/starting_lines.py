@@ -4,6 +4,7 @@ of ASE (`ase.calculators.vasp`). No key of the job says anything about the ranks
 from collections.abc import Collection, Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.draft import shown as in_one_line
 from hpclaunch.convert.mapping.environment.reached import Handed
 from hpclaunch.convert.programs.names import BY_JSRUN, BY_MPI, GPU_LAUNCHERS, STEPS
 from hpclaunch.readback.shell.values import program_of, shown
@@ -19,12 +20,12 @@ _TODO = (
 def say(handed: Sequence[Handed], used: Collection[str], draft: Draft) -> None:
     """Say those of what reaches the ranks. `used` are the variables of which the line of the run is made."""
     for each in handed:
-        words = shown(each.value).split()
-        if each.name in used or len(words) < 2 or program_of([(words[0],)]) not in _STARTERS:
-            continue
         text = shown(each.value)
-        short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-        starter = program_of([(words[0],)])
-        why = f"a program that reads it starts the ranks of that {starter} beside those of the job, which no"
-        why += " key of it counts"
-        draft.say("question", each.places, f"{each.name}={short}", why=why, todo=_TODO)
+        words = text.split()
+        starter = program_of([(words[0],)]) if len(words) > 1 else ""
+        if each.name in used or starter not in _STARTERS:
+            continue
+        why = f"a program that reads it starts the ranks of that {starter} beside those of the job, and no"
+        why += " key of the job counts them"
+        what = f"{each.name}={in_one_line(text, _LONGEST)}"
+        draft.say("question", each.places, what, why=why, todo=_TODO)

@@ -19,5 +19,5 @@ def say(given: Mapping[str, Asked], found: Allocation, draft: Draft) -> None:
         return
     if not (nodes.text or "").isdecimal() or nodes.text == str(found.nodes):
         return
-    why = f"with {tasks.written} sbatch warns, and asks for {found.nodes} of them"
+    why = f"with {tasks.written} sbatch only warns, and asks for {found.nodes} of these nodes"
     draft.say("defect", found.places["nodes"], nodes.written, why=why, todo=_TODO)
