@@ -38,7 +38,7 @@ def say(reading: ShellReading, run: Step, found: Allocation, scripts: Sequence[S
     """Say that the job counts, places and binds none of the processes that such a launcher starts."""
     command, starter = next(_started(reading, run, scripts), (run.command, None))
     if starter is None:
-        _say_like_torchrun(run, draft)
+        _say_may_start(run, draft)
         return
     by = "srun" if any(layer.program == "srun" for layer in layers(run.command.words)) else "the command"
     places = tuple(dict.fromkeys((run.command.place, command.place)))
@@ -52,9 +52,9 @@ def say(reading: ShellReading, run: Step, found: Allocation, scripts: Sequence[S
         draft.say("question", places, told.what, why=why, todo=todo)
 
 
-def _say_like_torchrun(run: Step, draft: Draft) -> None:
-    """Say of a program that starts torchrun by itself what it does, and of one that nobody knows here, and
-    that has torchrun's own options, what it may do."""
+def _say_may_start(run: Step, draft: Draft) -> None:
+    """Say what a program may do that starts a process for each GPU by itself, or that nobody knows here and
+    that has torchrun's own options."""
     if any(map(launchers.is_launcher, run.inner)):
         return
     text = " ".join(shown(word)[:_LONGEST] for word in run.words[:_MOST])
