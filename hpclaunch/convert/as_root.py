@@ -4,7 +4,7 @@ unless the image says another user, and in a container of Pyxis ranks are who su
 import re
 from collections.abc import Iterator
 
-from hpclaunch.convert.draft import Draft, Fact
+from hpclaunch.convert.draft import STEPS, Draft, Fact
 
 _INSTALLS = re.compile(
     r"(?<!sudo )(?<![\w/.-])(?:apt-get|apt|yum|dnf|microdnf|apk|zypper|dpkg)\s+(?:-\S+\s+)*"
@@ -30,7 +30,7 @@ def _has_user(draft: Draft) -> bool:
 
 def _commands(draft: Draft) -> Iterator[Fact]:
     for key, fact in draft.facts.items():
-        is_step = key[0] in ("setup", "before_each", "after")
+        is_step = key[0] in STEPS
         on_host = is_step and isinstance(fact.value, dict) and fact.value.get("where") == "host"
         if not fact.is_open and not on_host and (is_step or key == ("command",)):
             yield fact

@@ -16,6 +16,7 @@ from hpclaunch.values.yamltext import flow
 
 Key = tuple[str | int, ...]
 
+STEPS = ("setup", "before_each", "after")  # the keys of what a job does beside its ranks
 # Why the command gives a variable once more what env gives it.
 MAY_SET = "what the command does before it may set it too"
 _LONG = 1000  # characters
@@ -160,6 +161,10 @@ class Draft:
         """Whether the text is the number of all ranks, as far as that is known."""
         nodes, per_node = self.number("nodes"), self.number("ranks_per_node")
         return nodes is not None and per_node is not None and text == str(nodes * per_node)
+
+    def places_of(self, *keys: str) -> set[Place]:
+        """The lines that tell what stands under these keys."""
+        return {place for key, fact in self.facts.items() if key[0] in keys for place in fact.places}
 
     def count(self, key: str) -> int:
         """How many entries the list has."""

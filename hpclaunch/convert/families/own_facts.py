@@ -4,7 +4,7 @@ import os.path
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from hpclaunch.convert.draft import Key
+from hpclaunch.convert.draft import STEPS, Key
 from hpclaunch.convert.families import own_groups, own_pods
 from hpclaunch.convert.families.own_text import SIGNAL, Rendered, command, is_chain
 from hpclaunch.convert.options import Options
@@ -72,7 +72,7 @@ def _beside(launch: Launch, options: Options) -> Iterator[tuple[Key, object, str
             [":".join(each.values()) for each in copies] if plain else copies,
             "folders copied",
         )
-    for when in ("setup", "before_each", "after"):
+    for when in STEPS:
         for index, step in enumerate(each for each in launch.steps if each.when == when):
             title = step.title.partition(": ")[2]  # none where no word of the command can be printed
             what = {"run": command(step.argv), **({"name": title} if title.strip() else {})}

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from hpclaunch.convert.draft import Draft, Fact, Key, dotted, shown
+from hpclaunch.convert.draft import STEPS, Draft, Fact, Key, dotted, shown
 from hpclaunch.convert.mapping.slurm.batch import batch_options
 from hpclaunch.convert.mapping.slurm.batch.array_indices import Indices, indices_of
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked, of_batch
@@ -167,7 +167,7 @@ def _say_own_jobs(asked: Asked, draft: Draft) -> None:
         why = "points that differ in more than env and command are jobs of their own, and not of one array"
         todo = "where ranks or steps read them name SLURM_JOB_ID, or write their values"
         draft.say("left", asked.places, ", ".join(used), why=why, todo=todo)
-    steps = (fact.value for key, fact in draft.facts.items() if key[0] in ("setup", "before_each", "after"))
+    steps = (fact.value for key, fact in draft.facts.items() if key[0] in STEPS)
     if any(isinstance(each, dict) and _program(each["run"]) not in _ALIKE for each in steps):
         why = f"the ranks of each point have {ARRAY_TASK} in env, and the steps on the host have none"
         todo = "where a step reads it, export it there (its words have it)"

@@ -11,7 +11,7 @@ from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import base_name, known
-from hpclaunch.values.conversion import Finding, Place
+from hpclaunch.values.conversion import Finding
 
 AT_ONCE = "several programs at once"
 _WIDE = 60
@@ -41,8 +41,8 @@ def ask_in_containers(reading: ShellReading, run: Command, draft: Draft) -> None
     other hosts, each with a number of its own."""
     # That of a text for ssh is one of the text, and what goes on is the ssh around it.
     run = next((each for each in reading.commands if each.place == run.place), run)
-    steps = {place for key, fact in draft.facts.items() if key[0] == "setup" for place in fact.places}
-    before = [each for each in _going_on(reading, run) if each.place in steps]
+    setup = draft.places_of("setup")
+    before = [each for each in _going_on(reading, run) if each.place in setup]
     draft.drop("setup", [each.place for each in before])
     _ask(reading, run, list(_goes_on_with(reading, run, draft)), before, None, draft)
 
@@ -95,9 +95,7 @@ def _goes_on_with(reading: ShellReading, run: Command, draft: Draft) -> Iterator
     """What would be done after the run, and was begun while it went on."""
     if not run.background:
         return
-    after: set[Place] = {
-        place for key, fact in draft.facts.items() if key[0] == "after" for place in fact.places
-    }
+    after = draft.places_of("after")
     # What became no step since the script alone knows its words goes on at that time, too.
     after.update(each.places[0] for each in draft.findings if _is_for_after(each))
     later = dropwhile(lambda each: each is not run, reading.commands)

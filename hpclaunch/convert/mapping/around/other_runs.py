@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.draft import STEPS, Draft
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.srun.sruns import (
     Step,
@@ -63,12 +63,7 @@ def put(run: Step, others: Sequence[Step], draft: Draft) -> None:
         if each.kind not in ("question", "defect", "assumed")
         for place in each.places
     }
-    taken = {
-        place
-        for key, fact in draft.facts.items()
-        if key[0] in ("setup", "before_each", "after", "stage_in")
-        for place in fact.places
-    }
+    taken = draft.places_of(*STEPS, "stage_in")
     instead = fallbacks([step.command for step in (run, *others)])
     is_test = is_preparation(run)  # and so may the others be the job's as well
     every = [

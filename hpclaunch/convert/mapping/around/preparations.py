@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.draft import STEPS, Draft
 from hpclaunch.convert.mapping.around import other_runs
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, is_preparation
 from hpclaunch.convert.mapping.slurm.starts import alone
@@ -29,7 +29,6 @@ _ASKS = frozenset(("-c", "-V", "--version", "--help", "-h", "pip", "venv"))
 _INTERPRETER = re.compile(r"^(python[\d.]*|perl|Rscript|julia|env|time|exec)$")
 _LONG_PATH = re.compile(r"(?<!\S)/\S{20,}(?=/)")
 _MOST_SHOWN = 4
-_STEPS = ("setup", "before_each", "after")
 
 
 class Candidate(Struct, frozen=True):
@@ -107,8 +106,7 @@ def _say_others(
 def _say_not_started(reading: ShellReading, run: Step, rivals: Sequence[Candidate], draft: Draft) -> None:
     """Of those that became no step, and of which nothing else is said, that the job is without them: the
     question names them as what may be the run, and not as what is lost."""
-    done = {place for key, fact in draft.facts.items() if key[0] in _STEPS for place in fact.places}
-    told = done.union(*(each.places for each in draft.findings))
+    told = draft.places_of(*STEPS).union(*(each.places for each in draft.findings))
     its = [each.place for each in rivals if each.place not in told]
     behind = False
     for each in reading.commands:
