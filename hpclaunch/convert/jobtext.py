@@ -51,11 +51,12 @@ def _header(facts: Sequence[Fact], made_from: Sequence[str]) -> Iterator[str]:
 def _by_base_names(facts: list[Fact], made_from: Sequence[str]) -> list[Fact]:
     """The head of the file has the paths."""
     brief = base_names([*made_from, *(place.file for fact in facts for place in fact.places)])
+    renamed = with_base_names(brief)
     return [
         structs.replace(
             fact,
             places=tuple(structs.replace(each, file=brief[each.file]) for each in fact.places),
-            question=with_base_names(fact.question, brief),
+            question=renamed(fact.question),
         )
         for fact in facts
     ]

@@ -104,16 +104,17 @@ def _by_base_names(conversion: Conversion) -> tuple[Conversion, str]:
     def brief(places: Sequence[Place]) -> tuple[Place, ...]:
         return tuple(structs.replace(place, file=names[place.file]) for place in places)
 
+    renamed = with_base_names(names)
+
     def finding(each: Finding) -> Finding:
-        texts = (with_base_names(said, names) for said in (each.what, each.became, each.why, each.todo))
-        what, became, why, todo = texts
+        what, became, why, todo = map(renamed, (each.what, each.became, each.why, each.todo))
         return structs.replace(each, places=brief(each.places), what=what, became=became, why=why, todo=todo)
 
     whole = sorted(name for name in names if names[name] != name)
     named = structs.replace(
         conversion,
         known_by=brief(conversion.known_by),
-        refused=with_base_names(conversion.refused, names),
+        refused=renamed(conversion.refused),
         findings=tuple(map(finding, findings)),
         launch=tuple(structs.replace(each, places=brief(each.places)) for each in conversion.launch),
     )

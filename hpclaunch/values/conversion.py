@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -37,15 +37,18 @@ def base_names(files: Iterable[str]) -> dict[str, str]:
     return {file: _base(file) if count[_base(file)] == 1 else file for file in known}
 
 
-def with_base_names(text: str, names: Mapping[str, str]) -> str:
-    """A sentence with what people call each file in its places (FILE:LINE), by the names of files."""
-    if text in names:
-        return names[text]
-    longer = sorted((name for name, base in names.items() if base != name and name in text), key=len)
-    for name in reversed(longer):
-        place = re.compile(rf"(?<![\w./-]){re.escape(name)}(?=:\d)")
-        text = names[name].join(place.split(text))
-    return text
+def with_base_names(names: Mapping[str, str]) -> Callable[[str], str]:
+    """What puts into the places of a sentence (FILE:LINE) what people call each file, by the files' names."""
+    longer = sorted((name for name, base in names.items() if base != name), key=len, reverse=True)
+    places = [(name, names[name], re.compile(rf"(?<![\w./-]){re.escape(name)}(?=:\d)")) for name in longer]
+
+    def renamed(text: str) -> str:
+        for name, base, place in places:
+            if name in text:
+                text = base if text == name else base.join(place.split(text))
+        return text
+
+    return renamed if places else str
 
 
 def _base(file: str) -> str:

@@ -42,4 +42,4 @@ def test_the_folder_of_a_file_changes_nothing_that_is_said(path: Path) -> None:
     ],
 )
 def test_places_in_sentences(said: str, shown: str) -> None:
-    assert with_base_names(said, {"/a/run.sub": "run.sub", "b/more.sh": "b/more.sh"}) == shown
+    assert with_base_names({"/a/run.sub": "run.sub", "b/more.sh": "b/more.sh"})(said) == shown
