@@ -142,3 +142,16 @@ def test_ranks_of_containers_that_go_on_at_once_are_no_steps_behind_one_another(
     assert len(job.get("after", []) + job.get("setup", [])) == (0 if at_once else 1)
     asked = {each.key for each in found.findings if each.kind == "question"}
     assert ({"command", "nodes"} <= asked) is at_once
+
+
+@pytest.mark.parametrize("by", ["ssh a", "bash -c"])
+def test_what_a_text_does_to_its_shell_each_rank_does_in_that_order(by: str) -> None:
+    does = 'export PATH=/opt/c/bin:$PATH && eval "$(conda shell.bash hook)" && conda activate w'
+    found = _converted(f"{by} '{does}; ulimit -n 4096; torchrun --nproc_per_node 4 t.py'")
+    assert not [each for each in found.findings if "condition" in each.why]
+    assert loaded(found.job)["command"] == [
+        "bash",
+        "-lc",
+        'export PATH=/opt/c/bin:"$PATH"; eval "$(conda shell.bash hook)" && conda activate w; '
+        "ulimit -n 4096; exec python -u t.py",
+    ]

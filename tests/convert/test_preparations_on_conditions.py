@@ -64,6 +64,7 @@ def _done(command: list[str], top: Path, environment: dict[str, str]) -> list[st
         'if [ -d {top}/one ]; then eval "$({top}/conda shell.bash activate one)"\n'
         'else eval "$({top}/conda shell.bash activate two)"; fi',
         '[ -d {top}/six ] && eval "$({top}/conda shell.bash activate six)"\nmodule load y',
+        'export B=1 && eval "$({top}/conda shell.bash activate one)" && module load x && module load y',
         "set -a; source {top}/keys; set +a",
         "set -o allexport\n[ -f {top}/keys ] && . {top}/keys\nset +o allexport\nsource {top}/one/activate",
         "set -a\nsource {top}/six/none || source {top}/keys\nmodule load x",

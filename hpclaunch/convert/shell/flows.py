@@ -216,8 +216,16 @@ def _chain(shell: "Walker", statement: AndOr, *, is_inner: bool, is_swallowed: b
             flow = shell.tried([conditional], or_none=True)
         elif shell.status == (operator == "&&"):
             flow = _assumed(shell, start, conditional, way, again, _emptied(shell, said))
+            said = _said_behind(shell, part, start, said)
         index = after
     return flow
+
+
+def _said_behind(shell: "Walker", part: Statement, start: _Start, said: str) -> str:
+    """What the rest of a chain hangs on behind a part that was gone for sure: on that alone, where nothing
+    tells how it ends."""
+    is_told = shell.status is not None or len(shell.assumed) > start.assumed
+    return said if is_told else _said(shell, part)
 
 
 def _not(shell: "Walker", statement: Not) -> Flow:

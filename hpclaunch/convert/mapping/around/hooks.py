@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, at, source_at
 from hpclaunch.convert.mapping.environment.sourced import hook_files
 from hpclaunch.convert.programs.environments import HOOKS
-from hpclaunch.convert.reading import Command, ShellReading, once
+from hpclaunch.convert.reading import Command, ShellReading, Statement, once
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
@@ -23,7 +23,11 @@ def found(reading: ShellReading) -> tuple[Prepared, ...]:
 def _by_eval(reading: ShellReading) -> Iterator[Prepared]:
     inside = _inside(reading)
     evals = {each.place: each for each in reading.of("eval")}
-    for statement in (*reading.statements, *reading.of_submitted):
+    statements: list[Statement | Command] = [*reading.statements, *reading.of_submitted]
+    of_lines = {each.place for each in statements if each.written.startswith("eval")}
+    # The line of one in the text of another shell is that of the shell.
+    statements += [each for place, each in evals.items() if place not in of_lines]
+    for statement in statements:
         if not statement.written.startswith("eval") or not _EVALUATES.fullmatch(statement.written):
             continue
         if statement.place in inside:

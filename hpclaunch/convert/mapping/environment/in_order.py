@@ -40,7 +40,7 @@ def in_order(
     around, prefix = shared_exports.of(run), dict(run.prefix)
     its = moment_of(reading, run)
     left = [
-        (_moment(reading, name, its) if name in around and name not in prefix else its, name, value)
+        (_moment(reading, run, name, its) if name in around and name not in prefix else its, name, value)
         for name, value in exports
     ]
     for each in prepared:
@@ -90,7 +90,20 @@ def given_before(reading: ShellReading, name: str, end: Moment) -> Assigned | No
     return next((each for each in reversed(reading.given(name)) if given_at(each) < end), None)
 
 
-def _moment(reading: ShellReading, name: str, end: Moment) -> Moment:
+def _moment(reading: ShellReading, run: Command, name: str, end: Moment) -> Moment:
     """When what was exported around the run got its value."""
     each = given_before(reading, name, end)
-    return end if each is None else given_at(each)
+    return _moment_in_text(reading, run, name, end) if each is None else given_at(each)
+
+
+def _moment_in_text(reading: ShellReading, run: Command, name: str, end: Moment) -> Moment:
+    """The same of a text for ssh, whose own variables the reading has not: in front of its first command that
+    has the value."""
+    given = shared_exports.of(run).get(name)
+    its = (
+        index
+        for index, each in enumerate(reading.commands[: end[0]])
+        if each.place == run.place and (name, given) in each.environment
+    )
+    first = next(its, None)
+    return end if first is None else (first, 0)
