@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 
+from hpclaunch.convert import texts_told
 from hpclaunch.convert.draft import sayable, shown
 from hpclaunch.convert.lines_told import Told
 from hpclaunch.convert.mapping.around.logs import IN_LOGS
@@ -98,6 +99,7 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
         for (told, _), group in groupby(rows, key=lambda row: (row[1], row[0].place.file))
     ]
     found = [_finding(told, group) for told, group in (groups if len(groups) <= _MOST else _joined(groups))]
+    found += [_finding(told, group) for told, group in texts_told.left(reading, findings)]
     named = _Lines(_places([*findings, *found]))
     found += [
         Finding("unread", (each.place,), shown(sayable(each.text)), todo=_LOOK)
@@ -322,7 +324,7 @@ def _left_out(statement: Statement, left_out: Iterable[tuple[_Lines, Told]]) -> 
     return None
 
 
-def _finding(told: Told, statements: Sequence[Statement]) -> Finding:
+def _finding(told: Told, statements: Sequence[Statement | Command]) -> Finding:
     written = list(dict.fromkeys(each.written for each in statements))
     texts: dict[str, None] = {}
     while written and len(texts) < _MOST_SHOWN:

@@ -107,13 +107,21 @@ def _found(reading: ShellReading) -> Iterator[tuple[Command, tuple[Command, ...]
         words = _remote(reading, command)
         if not any(_MAY.search(shown(word)) for word in words):
             continue
-        outer = structs.replace(hosts.marked(command, layers(command.words)), background=False)
-        if program_of(words) in SHELLS:
-            its = walk.inner(outer, words)
-        else:
-            its = (structs.replace(outer, words=tuple(words), stdin=None),)
+        its = _inside(command, words)
         if any(layer.program in PER_GPU for each in its for layer in layers(each.words)):
             yield command, its
+
+
+def inside(reading: ShellReading, command: Command) -> tuple[Command, ...]:
+    """What a command over ssh starts."""
+    return _inside(command, _remote(reading, command))
+
+
+def _inside(command: Command, words: Sequence[Value]) -> tuple[Command, ...]:
+    outer = structs.replace(hosts.marked(command, layers(command.words)), background=False)
+    if program_of(words) in SHELLS:
+        return walk.inner(outer, words)
+    return (structs.replace(outer, words=tuple(words), stdin=None),)
 
 
 def _remote(reading: ShellReading, command: Command) -> list[Value]:
