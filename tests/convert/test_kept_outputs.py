@@ -69,3 +69,40 @@ def test_both_outputs_of_a_step_go_where_the_script_had_them(sign: str, ending: 
     text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 -t 5\n./make.sh a {sign} o\nsrun --mpi=none ./solve b\n"
     job = loaded(convert(classified({"run.sub": text}), Options({})).job)
     assert [each["run"] for each in job["setup"]] == [f"./make.sh a {ending}"]
+
+
+@pytest.mark.parametrize(
+    "kept", ["OUT=$(srun --mpi=none ./t -x | tail -1)", 'OUT="$(mpirun -np 8 ./t -x || true)"']
+)
+@pytest.mark.parametrize("behind", ["python3 draw.py rows", "python3 - rows <<E\nprint(1)\nE", "./summary"])
+def test_a_run_whose_output_is_kept_is_the_run_beside_a_command_of_the_script_too(
+    kept: str, behind: str
+) -> None:
+    found = _converted(f"{kept}\necho $OUT >> rows\n{behind}")
+    job = loaded(found.job)
+    assert (job["command"], job["nodes"], job["ranks_per_node"]) == (["./t", "-x"], "2", "4")
+    said = [each for each in found.findings if each.places[0].line == 5]
+    assert {each.kind for each in said} <= {"carried", "left"}
+    assert said
+    assert [each.kind for each in found.findings if each.what.startswith("the output of ")] == ["left"]
+    (asked,) = (each for each in found.findings if each.what == "2 commands may be the run")
+    assert "./t -x was taken" in asked.why
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "P=$(srun ./pick)\npython3 draw.py $P",
+        "export P=$(srun ./pick)\npython3 draw.py",
+        "P=$(srun ./pick)\nif [ $P = a ]; then\npython3 draw.py\nfi",
+        "P=$(srun ./pick)\npython3 train.py",
+        "P=$(srun -N 1 -n 1 ./pick)\npython3 draw.py",
+        "P=$(mpirun hostname)\npython3 draw.py",
+        "P=$(srun python3 -c 'import os')\npython3 draw.py",
+        "P=$(srun ./pick)\ntorchrun --nproc-per-node=4 draw.py",
+    ],
+)
+def test_what_only_helps_a_command_of_the_script_is_not_the_run(lines: str) -> None:
+    found = _converted(lines)
+    assert not any(each.what.startswith("the output of ") for each in found.findings)
+    assert any(each.became.startswith("command: ") and ".py" in each.became for each in found.findings)

@@ -49,13 +49,15 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     found = allocation.put(reading, draft)
     steps = sruns.steps(reading, found)
     run, by = _run(reading, steps, found)
-    if run is None:
+    if run is None or (alone.is_one(run, by) and kept_output.may_outweigh(reading, run)):
         opened = kept_output.opened(reading)
         its_steps = sruns.steps(opened, found)
-        run, by = _run(opened, its_steps, found)
-        if run is not None:
-            reading, steps = opened, its_steps
-            kept_output.say(run.command, draft)
+        kept, by_kept = _run(opened, its_steps, found)
+        if kept is not None and (run is None or kept_output.outweighs(kept, run)):
+            if run is not None:
+                kept_output.say_taken(kept, run, draft)
+            reading, steps, run, by = opened, its_steps, kept, by_kept
+            kept_output.say(kept.command, draft)
     whole = reading
     if run is None and over_ssh.recognise(reading) is not None:
         reading = over_ssh.opened(reading)

@@ -178,6 +178,17 @@ def prepares(words: Sequence[Value]) -> bool:
     return bool(names & _PREPARING) and not names & _RUNNING
 
 
+def asks(words: Sequence[Value]) -> bool:
+    """Whether an interpreter or a shell executes a text or asks for something, and no file."""
+    starts = bool(words) and (_INTERPRETER.match(program_of(words)) or program_of(words) in SHELLS)
+    return bool(starts) and any(shown(word) in _ASKS for word in words[1:2])
+
+
+def runs(words: Sequence[Value]) -> bool:
+    """Whether a program is called what people call the run itself."""
+    return bool(_names_of(words) & _RUNNING)
+
+
 def _names(candidate: Candidate) -> set[str]:
     return _names_of(candidate.words)
 
