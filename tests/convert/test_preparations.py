@@ -171,3 +171,32 @@ def test_commands_that_begin_alike_are_told_by_their_ends_and_none_is_said_to_be
     assert "/first; ..." in asked.why
     assert asked.why.endswith("/second)")
     assert not any("was taken" in each.why for each in found.findings)
+
+
+_ELSEWHERE = 'cd "$SLURM_SUBMIT_DIR/deep"\n./sim/bench --n 4\ncd "$SLURM_SUBMIT_DIR"\n'
+
+
+def test_the_folder_of_each_command_that_may_be_the_run_is_named() -> None:
+    found = converted(f"{_ELSEWHERE}python3 tools/merge.py")
+    (asked,) = [each for each in found.findings if each.key == "workdir"]
+    assert (asked.kind, {each.line for each in asked.places}) == ("question", {4, 6})
+    assert "./deep for ./sim/bench --n 4; . for python3 tools/merge.py" in asked.why
+    assert "workdir: " in found.job
+
+
+def test_no_folder_is_asked_for_where_they_have_one() -> None:
+    found = converted("cd deep\n./sim/bench --n 4\npython3 tools/merge.py")
+    (folder,) = [each for each in found.findings if each.key == "workdir"]
+    assert (folder.kind, folder.became) == ("carried", "workdir: ./deep")
+
+
+def test_the_folder_of_another_command_that_may_be_the_run_is_told() -> None:
+    found = converted(f"{_ELSEWHERE}./sim/other --n 8")
+    (asked,) = [each for each in found.findings if each.what == "2 commands may be the run"]
+    assert "./sim/bench --n 4, in the folder ./deep" in asked.why
+
+
+def test_only_the_folder_of_the_run_is_said_to_be_that_of_the_job_file() -> None:
+    found = converted(f"{_ELSEWHERE}./sim/other --n 8")
+    said = [each for each in found.findings if "the job file's folder" in each.why]
+    assert [each.line for told in said for each in told.places] == [5]

@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from posixpath import join, normpath
 
 from msgspec import Struct
 
 from hpclaunch.convert.draft import STEPS, Draft
-from hpclaunch.convert.mapping.around import other_runs
+from hpclaunch.convert.mapping.around import other_runs, working_folder
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, is_preparation
 from hpclaunch.convert.mapping.slurm.starts import alone
+from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, program_of, shown
 from hpclaunch.values.conversion import Place
 
@@ -32,10 +34,12 @@ _MOST_SHOWN = 4
 
 
 class Candidate(Struct, frozen=True):
-    """A command that may be the run: its layers, the last of which is the program, and its line."""
+    """A command that may be the run: its layers, the last of which is the program, its line, and the
+    folder in which the script is by then, for people."""
 
     layers: tuple[Layer, ...]
     place: Place
+    folder: str = "."
 
     @property
     def words(self) -> tuple[Value, ...]:
@@ -55,18 +59,20 @@ class Candidate(Struct, frozen=True):
 
 def ask_of_script(reading: ShellReading, run: Step, steps: Sequence[Step], draft: Draft) -> None:
     """The question for a script that srun starts the run of, or that runs it itself."""
-    taken = Candidate((*run.before, *run.inner), run.command.place)
+    taken = Candidate((*run.before, *run.inner), run.command.place, _folder(reading, run))
     if not _prepares(taken):
         _say_others(reading, taken, run, steps, draft)
         return
     instead = fallbacks([step.command for step in steps])
     others = [
-        Candidate(step.inner, step.command.place)
+        Candidate(step.inner, step.command.place, _folder(reading, step))
         for step in steps
         if not is_preparation(step) and id(step.command) not in instead
     ]
     if all(step.command is not run.command for step in steps):
-        own = (Candidate(layers(each.words), each.place) for each in alone.commands(reading))
+        own = (
+            Candidate(layers(each.words), each.place, _of(reading, each)) for each in alone.commands(reading)
+        )
         others += [each for each in own if _prepares(each) or _names(each) & _RUNNING]
     ask(taken, others, draft)
 
@@ -86,13 +92,13 @@ def _say_others(
     own = alone.commands(reading)
     instead = fallbacks(own)
     others = {
-        (each := Candidate(layers(command.words), command.place)).words: each
+        (each := Candidate(layers(command.words), command.place, _of(reading, command))).words: each
         for command in own
         if command is not run.command and id(command) not in instead
     }
     rivals = [each for words, each in others.items() if words != taken.words and _may_rival(each)]
     if rivals:
-        listed = "; ".join(each.text for each in rivals[:_MOST_SHOWN])
+        listed = "; ".join(f"{each.text}{_elsewhere(each, taken)}" for each in rivals[:_MOST_SHOWN])
         is_of_script = any(each.place.file != run.command.place.file for each in rivals)
         which = f"which {launcher} starts" if launcher else "the last one"
         which = "that of the script that is read" if is_of_script else which
@@ -144,7 +150,39 @@ def ask(run: Candidate, others: Iterable[Candidate], draft: Draft) -> None:
     draft.ask(
         ("command",), question, places, f"{len(rivals) + 1} commands, and none is clearly the run", todo
     )
+    _doubt_folder([*list(rivals.values())[:_MOST_SHOWN], run], draft)
     _doubt_after(run, draft)
+
+
+def _folder(reading: ShellReading, step: Step) -> str:
+    """That of the script, which is none of a container's."""
+    return "." if step.in_container else _of(reading, step.command)
+
+
+def _of(reading: ShellReading, command: Command) -> str:
+    """That in which the script is by then, as a job file names it, or as the script does."""
+    told = path(command.folder) if command.folder else "."
+    if told is None:
+        return shown(command.folder)
+    return working_folder.written(normpath(join(working_folder.begin(reading), told)))
+
+
+def _elsewhere(rival: Candidate, taken: Candidate) -> str:
+    """What is said of a folder that is not that of the run."""
+    return "" if rival.folder == taken.folder else f", in the folder {rival.folder}"
+
+
+def _doubt_folder(candidates: Sequence[Candidate], draft: Draft) -> None:
+    """The question in which folder the ranks start, where the script has gone to another one for each."""
+    if len({each.folder for each in candidates}) < 2 or any(
+        fact.is_open for key, fact in draft.facts.items() if key == ("workdir",)
+    ):
+        return
+    listed = "; ".join(f"{each.folder} for {each.text}" for each in candidates)
+    question = f"the folder in which the ranks start: that of the run ({listed})"
+    draft.unsay(("workdir",))
+    places = tuple(dict.fromkeys(each.place for each in candidates))
+    draft.ask(("workdir",), question, places, "each is in a folder of its own")
 
 
 def _doubt_after(run: Candidate, draft: Draft) -> None:

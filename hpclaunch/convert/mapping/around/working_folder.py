@@ -101,7 +101,7 @@ def _put(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple[Va
     folder = reached(reading, changes, base or ".")
     if folder is not None:
         folder = _walked(run, folder, base or ".")
-    places = tuple(dict.fromkeys(each.place for each in changes)) if len(changes) > 1 else (place,)
+    places = tuple(dict.fromkeys(each.place for each in _that_lead(changes)))
     entered = _entered(reading, run, changes, folder)
     if entered:
         why = entered_folders.ONLY_THERE if folder is None else entered_folders.MADE
@@ -114,8 +114,19 @@ def _put(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple[Va
         why = "relative paths start from the job file's folder"
         draft.say("replaced", places, what, why=why)
     else:
-        draft.put(("workdir",), _written(folder), places, what)
+        draft.put(("workdir",), written(folder), places, what)
     return ()
+
+
+def _that_lead(changes: Sequence[Command]) -> Sequence[Command]:
+    """Those that lead to the folder after all of these: none before one that goes back to that of submission,
+    but where a later one goes back to what was before."""
+    if any(each.program != "cd" or _target(each) == "-" for each in changes):
+        return changes
+    back = (
+        n for n, each in enumerate(changes) if _OF_SUBMISSION.match(_target(each)) and not each.conditions
+    )
+    return changes[max(back, default=0) :]
 
 
 def _walked(run: Command, folder: str, base: str) -> str | None:
@@ -138,7 +149,7 @@ def _of_walk(reading: ShellReading, run: Command, draft: Draft) -> None:
     if folder is None or any(loop.count != 1 for loop in run.loops):
         draft.ask(("workdir",), _asked_folder(what), places or (run.place,), what)
     else:
-        draft.put(("workdir",), _written(normpath(folder)), places or (run.place,), what)
+        draft.put(("workdir",), written(normpath(folder)), places or (run.place,), what)
 
 
 def _entered(
@@ -160,7 +171,8 @@ def _is_before(place: Place, run: Place) -> bool:
     return place.file != run.file or place.line < run.line
 
 
-def _written(folder: str) -> str:
+def written(folder: str) -> str:
+    """As the job file names it."""
     return folder if folder[:1] in ("/", ".") else f"./{folder}"
 
 
@@ -221,7 +233,7 @@ def _of_rounds(reading: ShellReading, run: Command, changes: Sequence[Command]) 
     if len(inside) > 1 or not is_told or len(run.loops) > 1:
         return (_OWNFOLDERS, "write a job for each folder")
     whole = [normpath(join(outer or "", each or "")) for each in folders]
-    sweep = flow({"grid": {"workdir": [_written(each) for each in whole]}})
+    sweep = flow({"grid": {"workdir": [written(each) for each in whole]}})
     todo = (
         f"where none needs another give --set workdir=null --set trials=null --set {quote(f'sweep={sweep}')}"
     )
