@@ -9,7 +9,7 @@ from hpclaunch.convert.draft import sayable, shown
 from hpclaunch.convert.lines_told import Told
 from hpclaunch.convert.programs.beside import PLUMBING, PREPARES, that
 from hpclaunch.convert.programs.environments import LOADERS, leaves
-from hpclaunch.convert.programs.layers import PER_GPU, STARTERS, layers
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, STARTERS, Layer, layers
 from hpclaunch.convert.programs.names import MAY_START, REMOTE
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, Statement
@@ -116,7 +116,7 @@ def _of_other(program: str, statement: Statement, walk: Walk) -> Told:
         return lines_told.NO_COMMAND
     if program in REMOTE and any(MAY_START.search(" ".join(map(known_parts, each.words))) for each in its):
         return lines_told.STARTS_THERE
-    if any(found[-1].words and any(layer.program in PER_GPU for layer in found) for found in inner):
+    if any(map(_starts_ranks, inner)):
         return lines_told.STARTS_RANKS
     is_known = program in _HELPS or program in STARTERS
     if not is_known and walk.may_start_another(statement):
@@ -124,6 +124,15 @@ def _of_other(program: str, statement: Statement, walk: Walk) -> Told:
     read = [each.stdin or () for each in its]
     texts = (statement.written, *map(known_parts, read))
     return lines_told.MAY_START if not is_known and any(map(MAY_START.search, texts)) else lines_told.LEFT
+
+
+def _starts_ranks(found: Sequence[Layer]) -> bool:
+    """Whether it starts a process for each GPU, or ranks of MPI of what is a run by its program."""
+    if not found[-1].words:
+        return False
+    by = {layer.program for layer in found}
+    is_run = program_of(found[-1].words) not in _HELPS
+    return not by.isdisjoint(PER_GPU) or (is_run and not by.isdisjoint(MPI))
 
 
 def _submits_for_output(command: Command) -> bool:

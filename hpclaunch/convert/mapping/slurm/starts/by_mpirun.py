@@ -21,7 +21,7 @@ from hpclaunch.convert.programs.layers import MPI, Layer, Option, layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, known, shown
 
-_MOST = 50  # commands that are looked at: a benchmark has dozens
+_MOST = 200  # commands that are looked at: a benchmark has dozens, and some a hundred
 _MANY = 10**9
 _ON_ONE_MACHINE = 128  # ranks
 
