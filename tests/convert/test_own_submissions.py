@@ -156,6 +156,19 @@ def test_a_written_script_has_what_the_line_that_submits_it_exports(line: str, a
     assert [each for each in found.findings if each.what == "a loop of sbatch over 60 10 1"]
 
 
+def test_every_loop_around_a_submission_is_told() -> None:
+    text = (
+        "#!/bin/bash\nfor net in wide deep; do\n  for seed in 1 2 3; do\n"
+        '    sbatch -N 1 -t 5 --wrap "python fit.py --net $net"\n  done\ndone\n'
+    )
+    findings = convert(classified({"all.sh": text}), Options({})).findings
+    (said,) = (each for each in findings if "of sbatch over" in each.what)
+    assert said.what == "loops of sbatch over wide deep, and 1 2 3"
+    assert said.todo == "submit it once for each combination of their values, with --set"
+    assert [place.line for place in said.places] == [2, 3, 4]
+    assert not [each for each in findings if each.what.startswith("a loop: ")]
+
+
 def test_a_given_script_has_what_another_file_exports_to_it() -> None:
     submits = "#!/bin/bash\nsbatch --export=ALL,SIZE=10 one.slurm\n"
     files = {"submit.sh": submits, "one.slurm": f"{_HEAD}#SBATCH -N 1 -t 60\npython sim.py --size $SIZE\n"}

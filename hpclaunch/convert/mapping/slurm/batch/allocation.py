@@ -73,13 +73,15 @@ def put(reading: ShellReading, draft: Draft) -> Allocation:
 def _submitted_often(reading: ShellReading, draft: Draft) -> None:
     for command in reading.of("sbatch"):
         if command.loops:
-            loop = command.loops[-1]
+            several = len(command.loops) > 1
+            of_each = "each combination of their values" if several else "each value"
+            over = ", and ".join(loop.over for loop in command.loops)
             draft.say(
                 "left",
-                (loop.place, command.place),
-                f"a loop of sbatch over {loop.over}",
+                (*(loop.place for loop in command.loops), command.place),
+                f"{'loops' if several else 'a loop'} of sbatch over {over}",
                 why="a job file is one job",
-                todo="submit it once for each value, with --set",
+                todo=f"submit it once for {of_each}, with --set",
             )
             return
     own = {tuple(map(shown, each.words)): each for each in submitting(reading)}
