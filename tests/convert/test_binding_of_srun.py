@@ -126,6 +126,25 @@ def test_what_the_scripts_own_shell_puts_in_is_the_same_for_all(
     assert [each.places[0].line for each in found] == lines_of_defects
 
 
+@pytest.mark.parametrize(
+    ("name", "asks", "vendor"),
+    [
+        ("CUDA_VISIBLE_DEVICES", True, "gives GPUs srun"),
+        ("ROCR_VISIBLE_DEVICES", True, "gives GPUs of AMD srun"),
+        ("ZE_AFFINITY_MASK", True, "gives GPUs of Intel srun"),
+        ("GPU_DEVICE_ORDINAL", True, "gives GPUs srun"),
+        ("HIP_VISIBLE_DEVICES", False, ""),
+    ],
+)
+def test_gpus_that_the_script_chose_are_in_doubt_where_srun_sets_them_anew(
+    name: str, asks: bool, vendor: str
+) -> None:
+    found = _converted(f"export {name}=0,2\nsrun --mpi=none --gpus-per-task=1 ./t")
+    assert _job(found)["env"] == {name: "0,2"}
+    said = [each for each in found.findings if each.kind == "question" and each.became == f"env.{name}"]
+    assert [vendor in each.why for each in said] == [True] * asks
+
+
 _LOCAL_RANK, _LIST = "local rank instead", "gave to its local rank"
 
 

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.batch.asked import Asked
 from hpclaunch.convert.mapping.slurm.numbers.sizes import OF_GPUS
+from hpclaunch.convert.programs.slurm_variables import OF_GPUS as SET_BY_SLURM
 
 _WHY = "all of the job's GPUs are visible to each rank, which NVLink and CUDA IPC need"
 _FIRST = "a program that takes device 0 in each rank must take the one of its local rank instead"
-_VISIBLE = "CUDA_VISIBLE_DEVICES"
+# Whose GPUs a variable is for: sites set it by their kind of GPU, and some beside those of other vendors.
+_VENDORS = {"ROCR_VISIBLE_DEVICES": " of AMD", "ZE_AFFINITY_MASK": " of Intel"}
 # In the batch script they say how many GPUs there are, which is told as such.
 _COUNTS = frozenset(("gpus-per-task", "ntasks-per-gpu"))
 NAMES = _COUNTS | {"gpu-bind", "tres-bind"}
@@ -33,19 +35,20 @@ def put(own: Sequence[Asked], batch: Sequence[Asked], draft: Draft) -> None:
 
 def say_visible(asked: Sequence[Asked], draft: Draft) -> None:
     """Say of GPUs that the script chose for its ranks that those of the original had others: srun sets the
-    variable anew where it gives GPUs (gres_common_gpu_set_env in src/plugins/gres/common/gres_common.c, by
-    gres.conf's Flags)."""
-    fact = draft.facts.get(("env", _VISIBLE))
+    variable anew where it gives GPUs (gres_common_gpu_set_env in src/plugins/gres/common/gres_common.c), all
+    of them or the vendor's alone, by gres.conf's Flags and AutoDetect (gres.conf(5))."""
     gives = any(each.name in OF_GPUS and "gpu" in f"{each.name} {each.text}" for each in asked)
-    if fact is None or fact.is_open or not gives:
-        return
-    why = (
-        "where Slurm gives GPUs srun sets it anew in each rank, whatever the script exports, and most likely "
-    )
-    why += "the ranks of the original had Slurm's: in the job they see these"
-    todo = f"take {_VISIBLE} out of env where the ranks are to see all of the job's GPUs"
-    what = f"{_VISIBLE}={fact.value}"
-    draft.say("question", fact.places, what, became=f"env.{_VISIBLE}", why=why, todo=todo)
+    for name in sorted(SET_BY_SLURM):
+        fact = draft.facts.get(("env", name))
+        if fact is None or fact.is_open or not gives:
+            continue
+        why = (
+            f"where Slurm gives GPUs{_VENDORS.get(name, '')} srun sets it anew in each rank, whatever the "
+            "script exports, and most likely the ranks of the original had Slurm's: in the job they see these"
+        )
+        todo = f"take {name} out of env where the ranks are to see all of the job's GPUs"
+        what = f"{name}={fact.value}"
+        draft.say("question", fact.places, what, became=f"env.{name}", why=why, todo=todo)
 
 
 def say(each: Asked, draft: Draft, *, free: bool) -> None:
