@@ -1,7 +1,7 @@
 """What a script finds out of the job's first node is what hpclaunch sets in each rank."""
 
 import pytest
-from script_cases import loaded
+from script_cases import ASK, loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -132,3 +132,26 @@ def test_another_name_of_the_first_node_is_told(lines: str, told: bool) -> None:
     todo = [each.todo for each in found.findings if each.kind == "left" and "MASTER_ADDR=" in each.what]
     own = "export MASTER_ADDR=${MASTER_ADDR}-ib0; ..."
     assert todo == ([f"where the ranks are to meet at that begin the command with: {own}"] * told)
+
+
+@pytest.mark.parametrize("name", ["HEAD_NODE", "MASTER_IP", "MASTER", "MASTER_NODE"])
+@pytest.mark.parametrize("suffix", ["", "-ib0"])
+@pytest.mark.parametrize("run", ["bash -c './serve --at ${}:6379'", "bash serve.sh"])
+def test_ranks_have_the_first_node_by_the_name_that_the_script_exports(
+    name: str, suffix: str, run: str
+) -> None:
+    """hpclaunch sets MASTER_ADDR alone, and a script that asks for the node has no rendezvous by that."""
+    run = run.replace("{}", f"{{{name}}}")
+    text = f'{_HEAD}hosts=({_HOSTS})\nexport {name}="${{hosts[0]}}{suffix}"\nsrun {run}\n'
+    found = convert(classified({"run.sub": text}), Options({}))
+    job = loaded(found.job)
+    assert job["command"] == f'export {name}="$MASTER_ADDR"{suffix}; exec {run}'
+    assert (job["rendezvous"], job["mpi"]) == ("torch", ASK)
+
+
+@pytest.mark.parametrize("address", ["$(getent hosts $(hostname) | cut -d ' ' -f1)", "$(./address.sh)"])
+def test_an_address_that_is_not_known_for_the_first_nodes_is_told_as_left(address: str) -> None:
+    found = _converted(f"export MASTER_IP={address}\nX=1")
+    assert "rendezvous" not in loaded(found.job)
+    (said,) = (each for each in found.findings if each.what.startswith("MASTER_IP="))
+    assert (said.kind, "export MASTER_IP=$MASTER_ADDR; ..." in said.todo) == ("left", True)

@@ -251,9 +251,7 @@ def _of_the_launch(reading: ShellReading, each: Handed, draft: Draft, ranks: Ran
         why = _PATH_OF_IMAGE
     elif name in ranks.read_inside and whose not in ("srun", "shell"):
         return False
-    elif (whose in ("addresses", "rendezvous") and text is None) or (
-        name == "WORLD_SIZE" and draft.is_size(text)
-    ):
+    elif whose == "rendezvous" and (text is None or (name == "WORLD_SIZE" and draft.is_size(text))):
         of_rank = sorted(OF_RANK & names_in(each.value))
         if of_rank and not (
             sourced.by_ranks(reading, each.places[0].file) or of_the_node.is_for_srun(reading)

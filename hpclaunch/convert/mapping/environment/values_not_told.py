@@ -87,12 +87,15 @@ def put(
     shows = name if can_be_made and each_job else f"{name}={each.short}"
     if shows == name:
         made = f"{each.short}, {made}"
+    todo = f"write env.{name} in the job file if the ranks need it"
+    if name in rendezvous.ADDRESSES:
+        todo = f"if the ranks need it and it is the first node's {rendezvous.in_command(name)}"
     draft.say(
         "left",
         each.places,
         shows,
         why=f"its value is {made}, and a job file has none of it",
-        todo=f"write env.{name} in the job file if the ranks need it",
+        todo=todo,
         key=f"env.{name}",
     )
     return []

@@ -61,7 +61,7 @@ _IN_TEXT = re.compile(
 
 # What hpclaunch sets in each rank with `rendezvous: torch`.
 COMPUTED = ("MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK")
-# Variables in which launchers carry the address of the first node.
+# Variables in which launchers carry the address of the first node. Ranks have none of them by that alone.
 ADDRESSES = ("MASTER_IP", "MASTER_HOST", "MASTER_NODE", "MASTER", "HEAD_NODE", "HEAD_NODE_IP")
 
 
@@ -76,6 +76,11 @@ def is_used(draft: Draft) -> bool:
     """Whether something tells that the ranks find each other so, and not only the first node."""
     became = "rendezvous: torch"
     return any(each.became == became and each.why != STANDS_IN for each in draft.findings)
+
+
+def in_command(name: str) -> str:
+    """What to do where ranks need the first node's address by another name than hpclaunch's."""
+    return f"write rendezvous: torch, and let the command begin with: export {name}=$MASTER_ADDR; ..."
 
 
 def with_own_addresses(value: Value) -> Value | None:
