@@ -35,7 +35,7 @@ from hpclaunch.convert.reading import Assigned, Command, ShellReading, Statement
 from hpclaunch.convert.shell.names import uses_of
 from hpclaunch.convert.untold import is_made, program_of_statement, what_became
 from hpclaunch.convert.walked import Line, Walk, line_of
-from hpclaunch.readback.shell.statements import For, Simple
+from hpclaunch.readback.shell.statements import For, Function, Simple
 from hpclaunch.readback.shell.values import shown as as_text
 from hpclaunch.values.conversion import Finding, Place
 
@@ -47,6 +47,7 @@ _WORD = re.compile(r"\w+")
 _PROGRAM = re.compile(r"[\w./+-]*[A-Za-z_][\w./+-]*")
 _NAMED = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)")
 _ARGUMENTS = re.compile(r"\$(?:[@*1-9]|\{[@*1-9])")
+_TAKES_ARGUMENT = re.compile(r"=[^\s;]*\$\{?[@*1-9]")
 _WIDE = 90
 _MOST_LINES = 50  # of one command
 _IN_ENV = re.compile(r"\benv\.([A-Za-z_]\w*)")
@@ -248,7 +249,37 @@ def _uses_of_told(reading: ShellReading, lines: _Lines) -> set[str]:
     waiting += [name for each in own if isinstance(each.part, Simple) for name in uses_of(each.part)]
     if any(_ARGUMENTS.search(each.written) for each in told):
         waiting += [name for each in reading.of("set") for name in each.uses]  # set -- "${WORDS[@]}"
+    waiting += _handed_to_functions(reading, told)
     return _by_way_of_others(reading, waiting)
+
+
+def _handed_to_functions(reading: ShellReading, told: Iterable[Command]) -> list[str]:
+    """The variables in calls of functions whose arguments are in commands that are told, also by way of other
+    functions: run "$N" where run() { python fit.py "$@"; }."""
+    defined = [each for each in reading.statements if isinstance(each.part, Function)]
+    bodies = {each.part.name: each.part.written for each in defined if isinstance(each.part, Function)}
+    calls: dict[str, list[Statement]] = {}
+    for each in reading.statements if bodies else ():
+        calls.setdefault(program_of_statement(each), []).append(each)
+    waiting = [(each.function, each.written) for each in told if each.function in bodies]
+    gone: set[str] = set()
+    found: list[str] = []
+    while waiting:
+        name, written = waiting.pop()
+        if name in gone or not (_ARGUMENTS.search(written) or _TAKES_ARGUMENT.search(bodies[name])):
+            continue
+        gone.add(name)
+        for call in calls.get(name, ()):
+            found += uses_of(call.part) if isinstance(call.part, Simple) else ()
+            around = (each.part for each in defined if _is_around(each, call))
+            waiting += [(part.name, call.written) for part in around if isinstance(part, Function)]
+    return found
+
+
+def _is_around(function: Statement, call: Statement) -> bool:
+    part, is_behind = function.part, function.place.line <= call.place.line
+    same = function.place.file == call.place.file
+    return isinstance(part, Function) and same and is_behind and call.written in part.written
 
 
 def _uses_of_unclear(reading: ShellReading, texts: Sequence[str]) -> set[str]:
