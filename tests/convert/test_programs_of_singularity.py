@@ -277,12 +277,12 @@ def test_the_folder_in_which_sbatch_was_told_to_begin_is_the_one_that_a_containe
     head = "#!/bin/bash\n#SBATCH -N 1 -n 1 --gpus-per-node=1 -t 9\n"
     run = f"{start}singularity exec --nv lab.sif ./t\n"
     said = []
-    for option in ("", "#SBATCH --chdir=/work/lab\n"):
+    for option in ("", "#SBATCH --chdir=/data/lab\n"):
         found = convert(classified({"go.sh": head + option + run}), Options({})).findings
         said += [each.what for each in found if each.what.startswith("the working folder")]
     assert said == [
         "the working folder: the folder from which the script is submitted",
-        "the working folder: /work/lab",
+        "the working folder: /data/lab",
     ]
 
 
