@@ -70,3 +70,11 @@ def test_a_secret_of_the_job_is_not_said_to_be_unset() -> None:
     found = convert(classified({"run.sub": _HEAD + lines}), Options({}))
     assert yaml.safe_load(found.job)["secrets"] == ["HF_TOKEN"]
     assert [each.what for each in found.findings if each.became == "not set"] == ["DEPTH"]
+
+
+@pytest.mark.parametrize(("value", "is_said"), [("${HUB_TOKEN:-}", True), ("$HUB_TOKEN", False)])
+def test_a_secret_that_a_script_did_without_is_said_to_be_demanded_now(value: str, is_said: bool) -> None:
+    text = f'#!/bin/bash\n#SBATCH -N 1 -n 1 -t 5\nexport HUB_TOKEN="{value}"\nsrun --mpi=none ./t\n'
+    found = convert(classified({"run.sub": text}), Options({}))
+    (told,) = [each for each in found.findings if each.key == "secrets.0"]
+    assert ("take it out of secrets" in told.why) is is_said

@@ -18,7 +18,7 @@ from hpclaunch.values.conversion import Finding
 _TELLS = 6
 _SHORT = 400  # characters: what a program takes a secret from is a line
 _AT_ONCE = 200  # texts: most have no secret
-_WHY = "a secret is taken from the submitter when the job is sent, and stands in no file"
+FROM_SUBMITTER = "a secret is taken from the submitter when the job is sent, and stands in no file"
 
 
 class Secrets:
@@ -128,7 +128,7 @@ def _by_name(fact: Fact, draft: Draft) -> None:
     del draft.facts[fact.key]
     draft.unsay(fact.key)
     name = str(fact.key[1])
-    draft.put(("secrets", draft.count("secrets")), name, fact.places, name, why=_WHY)
+    draft.put(("secrets", draft.count("secrets")), name, fact.places, name, why=FROM_SUBMITTER)
 
 
 def _ask(fact: Fact, text: str, clean: str, secrets: Secrets, draft: Draft) -> None:

@@ -31,6 +31,7 @@ from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.slurm_variables import OF_RANK
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret, names_file
+from hpclaunch.convert.secrets.values import FROM_SUBMITTER
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Finding
 
@@ -96,6 +97,9 @@ _ADDED = (
     "it adds folders to the PATH that the image has, and no key of a job does",
     "let the command begin with it: export PATH=FOLDER:$PATH",
 )
+_MAY_LACK = (
+    "; the script went on where nobody gave it, and such a job is not sent: take it out of secrets there"
+)
 _PATH_OF_IMAGE = "Pyxis never hands it on: the image has its own"
 
 
@@ -160,7 +164,7 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
         elif _of_the_launch(reading, each, draft, ranks):
             continue
         elif is_secret(name) and not names_file(name, known(value) or ""):
-            why = "a secret is taken from the submitter when the job is sent, and stands in no file"
+            why = f"{FROM_SUBMITTER}{_MAY_LACK}" if known(value) == "" else FROM_SUBMITTER
             draft.put(("secrets", draft.count("secrets")), name, places, name, why=why)
             # It is none that nobody gave: the submitter gives it.
             draft.findings[:] = [each for each in draft.findings if not _is_unset(each, name)]

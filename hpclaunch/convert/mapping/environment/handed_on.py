@@ -17,6 +17,7 @@ from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secrets.names import is_secret
+from hpclaunch.convert.secrets.values import FROM_SUBMITTER
 from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 
@@ -292,7 +293,7 @@ def _put_value(reading: ShellReading, each: _Variable, value: Value, draft: Draf
         text, of_file = _by_file_name(reading, value)
         places = (*places, *of_file)
     if is_secret(name):
-        why = "a secret is taken from the submitter when the job is sent, and stands in no file"
+        why = FROM_SUBMITTER
         draft.put(("secrets", draft.count("secrets")), name, places, what, why=why)
     elif text is not None:
         draft.put(("env", name), text, places, what)
