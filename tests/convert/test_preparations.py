@@ -200,3 +200,14 @@ def test_only_the_folder_of_the_run_is_said_to_be_that_of_the_job_file() -> None
     found = converted(f"{_ELSEWHERE}./sim/other --n 8")
     said = [each for each in found.findings if "the job file's folder" in each.why]
     assert [each.line for told in said for each in told.places] == [5]
+
+
+@pytest.mark.parametrize(
+    ("first", "is_rival"),
+    [("bands.x < bands.in > bands.out", True), ("wget hub.example/d", False), ("make", False)],
+)
+def test_programs_that_path_has_may_be_the_run_where_it_is_one_itself(first: str, is_rival: bool) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:1 -t 5\n{first}\nheat.x < heat.in > heat.out\n"
+    found = convert(classified({"job.sub": text}), Options({}))
+    told = [each.what for each in found.findings if each.kind == "question" and not each.key]
+    assert told == ["2 commands may be the run"] * is_rival

@@ -11,6 +11,7 @@ from hpclaunch.convert.mapping.around import other_runs, working_folder
 from hpclaunch.convert.mapping.slurm.srun.sruns import Step, fallbacks, is_preparation
 from hpclaunch.convert.mapping.slurm.starts import alone
 from hpclaunch.convert.mapping.words.texts import path
+from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Command, ShellReading
@@ -96,7 +97,9 @@ def _say_others(
         for command in own
         if command is not run.command and id(command) not in instead
     }
-    rivals = [each for words, each in others.items() if words != taken.words and _may_rival(each)]
+    # Where the run itself is only a name that PATH has (pw.x < in), so may its rivals be.
+    is_rival = _may_rival if _may_rival(taken) else _is_named
+    rivals = [each for words, each in others.items() if words != taken.words and is_rival(each)]
     if rivals:
         listed = "; ".join(f"{each.text}{_elsewhere(each, taken)}" for each in rivals[:_MOST_SHOWN])
         is_of_script = any(each.place.file != run.command.place.file for each in rivals)
@@ -121,6 +124,12 @@ def _say_not_started(reading: ShellReading, run: Step, rivals: Sequence[Candidat
             why = "it is a program of its own, as the run is, and nothing in the job starts it"
             todo = f"where it is not the run add it to {'after' if behind else 'setup'}"
             draft.say("left", (each.place,), each.brief(), why=why, todo=todo)
+
+
+def _is_named(candidate: Candidate) -> bool:
+    words = candidate.words
+    asks = any(shown(word) in _ASKS for word in words[1:])
+    return bool(words) and not asks and not prepares(words) and program_of(words) not in PREPARES
 
 
 def _may_rival(candidate: Candidate) -> bool:
