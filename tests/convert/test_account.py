@@ -397,13 +397,3 @@ def test_a_list_that_becomes_the_arguments_is_used_where_they_are() -> None:
     for line in (3, 5):
         assert [kind for kind, _ in _told(f"{lines}{_RUN} $@", line)] == ["carried"]
         assert [kind for kind, _ in _told(f"{lines}{_RUN} ./t", line)] == ["without effect"]
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["mpirun -np 4 ./pi | awk 'NR > 1' >> OUT", "mpirun -np 4 \\\n  ./pi | \\\n  awk 'NR > 1' >> OUT"],
-)
-def test_what_reads_the_output_of_the_run_is_told_wherever_its_line_begins(line: str) -> None:
-    found = conversion.convert(classified({"go.sh": f"#!/bin/bash\n{line}\n"}), Options({}))
-    (told,) = [each for each in found.findings if each.what.startswith("awk")]
-    assert told.kind == "left"

@@ -40,10 +40,10 @@ def _machine(top: Path) -> dict[str, str]:
     Path(top, "bin/app").write_text('#!/bin/bash\nread -r had < "$1"\necho "$had by app" > "$2"\n')
     for name in ("srun", "app"):
         Path(top, "bin", name).chmod(stat.S_IRWXU)
-    for folder in ("job", "home/work"):
+    for folder in ("job", "home/lab"):
         Path(top, folder).mkdir(parents=True)
         Path(top, folder, "input").write_text(f"{folder}\n")
-    return {"PATH": f"{top}/bin:{os.environ['PATH']}", "HOME": f"{top}/home", "USER": "work"}
+    return {"PATH": f"{top}/bin:{os.environ['PATH']}", "HOME": f"{top}/home", "USER": "lab"}
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def _machine(top: Path) -> dict[str, str]:
         "mkdir a\ncd a\nmkdir b\ncd b\nsrun --mpi=none app ../../input out\ncd ..\ncp b/out c",
         "mkdir old\ncp -r old new\ncd new\nsrun --mpi=none app ../input out",
         "mkdir run\nexport IN=$PWD/input\ncd run\nsrun --mpi=none app $IN $PWD/out",
-        "cd $HOME/work\nsrun --mpi=none app input out",
-        "cd ~/work\nsrun --mpi=none app input out",
+        "cd $HOME/lab\nsrun --mpi=none app input out",
+        "cd ~/lab\nsrun --mpi=none app input out",
         "cd ~\ncd $USER\nsrun --mpi=none app input out",
     ],
 )
@@ -170,16 +170,16 @@ def test_a_question_for_the_folder_has_all_of_the_way_there(lines: str, way: str
 @pytest.mark.parametrize(
     "lines",
     [
-        "cd ~/work\nsource env/activate\ncd deep\nsrun --mpi=none app ../input out",
-        "cd $HOME/work/deep\nsource ../env/activate\ncd ..\nsrun --mpi=none app input out",
-        "cd ~/work/deep\n. ./own/activate\ncd ../env\nsrun --mpi=none app ../input out",
+        "cd ~/lab\nsource env/activate\ncd deep\nsrun --mpi=none app ../input out",
+        "cd $HOME/lab/deep\nsource ../env/activate\ncd ..\nsrun --mpi=none app input out",
+        "cd ~/lab/deep\n. ./own/activate\ncd ../env\nsrun --mpi=none app ../input out",
     ],
 )
 def test_a_file_that_was_sourced_in_another_folder_of_the_users_is_found(lines: str, tmp_path: Path) -> None:
     environment = _machine(tmp_path)
     for name in ("env", "deep/own"):
-        Path(tmp_path, "home/work", name).mkdir(parents=True)
-        Path(tmp_path, "home/work", name, "activate").write_text("")
+        Path(tmp_path, "home/lab", name).mkdir(parents=True)
+        Path(tmp_path, "home/lab", name, "activate").write_text("")
     command = _job(lines)["command"]
     assert command[:2] == ["bash", "-lc"]
     # Without the profile of this machine, and so that it ends where it finds no file.
@@ -190,8 +190,8 @@ def test_a_file_that_was_sourced_in_another_folder_of_the_users_is_found(lines: 
 @pytest.mark.parametrize(
     "lines",
     [
-        "source env/activate\ncd ~/work\nsrun --mpi=none app input out",
-        "cd ~/work\nsource env/activate\ncd $SLURM_SUBMIT_DIR\nsrun --mpi=none app input out",
+        "source env/activate\ncd ~/lab\nsrun --mpi=none app input out",
+        "cd ~/lab\nsource env/activate\ncd $SLURM_SUBMIT_DIR\nsrun --mpi=none app input out",
         "source env/activate\ncd ..\nsrun --mpi=none app input out",
     ],
 )
